@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,11 +12,14 @@ use clap::{Args, Subcommand};
 use super::game_list::GameList;
 use super::output::{CliError, print};
 use crate::limits;
-use crate::server::journal::{Inspection, JournalSnapshot, check, inspect, truncate};
+use crate::server::journal::{
+    FileKind, Inspection, JournalSnapshot, JournalStorage, check, inspect, truncate,
+};
 use crate::server::net::journal::{FileStorage, JournalDirectory, JournalSettings, room_directory_name};
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::CaptureWriter;
+use crate::util::os;
 use crate::util::plural::count_noun;
 
 /// Options of `journal`.
@@ -136,33 +140,91 @@ fn run_truncate(directory: &Path) -> Result<(), CliError> {
 
 /// Writes the ticks of a room as a capture.
 fn export(room: &Path, out: &Path, games: &GameList) -> Result<(), CliError> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", room.display());
-    let inspection = inspect(&FileStorage::new(room.to_owned()), None).map_err(|error| failed(&error))?;
-    let Inspection { snapshot: Some(snapshot), records, segments, .. } = inspection else {
-        return Err(failed(&"the journal is empty"));
+    let (blocks, ticks) = capture(&[room.to_owned()], games)?;
+    let written = File::create_new(out).and_then(|mut file| file.write_all(&blocks));
+    written.map_err(|error| format!("{}: {error}", out.display()))?;
+    print(&format!("{}: {} from tick {}\n", out.display(), count_noun(ticks.len(), "tick"), ticks.start));
+    Ok(())
+}
+
+/// A capture of a journal in a temporary file, which is removed at the end.
+#[derive(Debug)]
+pub struct JournalCapture {
+    path: PathBuf,
+}
+
+impl JournalCapture {
+    /// Writes the ticks of all rooms in the directory of `--journal`, or those of one room's
+    /// directory.
+    pub fn write(directory: &Path, games: &GameList) -> Result<JournalCapture, CliError> {
+        let is_room = JournalStorage::list(&FileStorage::new(directory.to_owned()))
+            .is_ok_and(|files| files.iter().any(|file| FileKind::Snapshot.sequence_of(&file.name).is_some()));
+        let rooms = if is_room { vec![directory.to_owned()] } else { rooms(directory)? };
+        let (blocks, _) = capture(&rooms, games)?;
+        let number = u64::from_le_bytes(os::random());
+        let path = std::env::temp_dir().join(format!("tickwire-journal-{number:016x}.pcapng"));
+        let failed = |error| format!("{}: {error}", path.display());
+        let mut file = os::create_private(&path).map_err(failed)?;
+        let capture = JournalCapture { path: path.clone() };
+        file.write_all(&blocks).map_err(failed)?;
+        Ok(capture)
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for JournalCapture {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Returns a capture of the ticks of these rooms since their newest snapshots, and the ticks of the
+/// last room.
+fn capture(rooms: &[PathBuf], games: &GameList) -> Result<(Vec<u8>, Range<u32>), CliError> {
+    let read = |room: &PathBuf| {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", room.display());
+        let inspection = inspect(&FileStorage::new(room.clone()), None).map_err(|error| failed(&error))?;
+        if inspection.snapshot.is_none() { Err(failed(&"the journal is empty")) } else { Ok(inspection) }
     };
-    let game = games.named(&snapshot.identity.game).map_err(|error| failed(&error))?;
-    let created = segments.first().map_or(0, |segment| segment.created_ms);
-    let mut writer = CaptureWriter::new(Duration::from_millis(created));
+    let inspections = rooms.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let created = inspections.iter().filter_map(|room| room.segments.first()).map(|first| first.created_ms);
+    let mut writer = CaptureWriter::new(Duration::from_millis(created.min().unwrap_or_default()));
     writer.begin(true);
     writer.tables(Duration::ZERO, &games.codes.texts());
-    let name = snapshot.identity.room.clone();
+    let mut ticks = 0..0;
+    for (room, inspection) in rooms.iter().zip(&inspections) {
+        let written = write_room(&mut writer, inspection, games);
+        ticks = written.map_err(|error| format!("{}: {error}", room.display()))?;
+    }
+    Ok((writer.blocks, ticks))
+}
+
+/// Writes the world of a room's snapshot and the ticks after it. Returns the ticks.
+fn write_room(
+    writer: &mut CaptureWriter,
+    inspection: &Inspection,
+    games: &GameList,
+) -> Result<Range<u32>, String> {
+    let Some(snapshot) = &inspection.snapshot else { return Ok(0..0) };
+    let game = games.named(&snapshot.identity.game).map_err(|error| error.to_string())?;
+    let name = &*snapshot.identity.room;
     let paths =
         game.about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
     let record = WorldRecord::Room { game: Untrusted::new(game.about.name), paths: paths.collect() };
-    writer.record(&name, Duration::ZERO, &record);
-    write_world(&mut writer, &snapshot);
+    writer.record(name, Duration::ZERO, &record);
+    write_world(writer, snapshot);
     let (mut ticks, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));
-    let replayed = (game.replay_journal)(&snapshot, &records, &mut |checksum, frame| {
+    let replayed = (game.replay_journal)(snapshot, &inspection.records, &mut |checksum, frame| {
         let at = Duration::from_secs(1) * ticks / tick_hz;
-        writer.record(&name, at, &WorldRecord::Tick { checksum, frame });
+        writer.record(name, at, &WorldRecord::Tick { checksum, frame });
         ticks += 1;
     });
-    replayed.map_err(|error| failed(&error))?;
-    let written = File::create_new(out).and_then(|mut file| file.write_all(&writer.blocks));
-    written.map_err(|error| format!("{}: {error}", out.display()))?;
-    print(&format!("{}: {} from tick {}\n", out.display(), count_noun(ticks, "tick"), snapshot.tick));
-    Ok(())
+    replayed.map_err(|error| error.to_string())?;
+    Ok(snapshot.tick..snapshot.tick + ticks)
 }
 
 fn write_world(writer: &mut CaptureWriter, snapshot: &JournalSnapshot) {

@@ -229,8 +229,16 @@ fn a_damaged_journal_is_refused_truncated_and_exported_for_replay() {
     let capture = format!("{path}/export.pcapng");
     let (is_good, told) = text(&["journal", "export", path, &capture]);
     assert!(is_good && told.contains("ticks from tick 0"), "{told}");
-    let (is_good, told) = text(&["replay", &capture]);
-    assert!(is_good, "{told}");
+    let replayed = text(&["replay", &capture]);
+    assert!(replayed.0, "{}", replayed.1);
+    let room = format!("{path}/_default");
+    assert_eq!([text(&["replay", path]), text(&["replay", &room])], [replayed.clone(), replayed]);
+    let (is_good, told) = text(&["replay", path, "--bisect", &capture]);
+    assert!(is_good && told.ends_with("same\n"), "{told}");
+    let empty = Directory::new("replay-empty");
+    fs::create_dir(&empty.0).expect("a directory");
+    let (is_good, told) = text(&["replay", empty.0.to_str().expect("text")]);
+    assert!(!is_good && told.contains("there is no journal of a room"), "{told}");
     let segment = directory.0.join("_default/00000000000000000000.segment");
     let mut bytes = fs::read(&segment).expect("a segment");
     let middle = bytes.len() / 2;

@@ -18,6 +18,7 @@ use clap::Args;
 
 use self::input::{ReplayReportError, STDIN_ARG, name};
 use super::game_list::GameList;
+use super::journal::JournalCapture;
 use super::output::{CliError, check_written, print, print_error};
 use super::tables;
 use super::{playback, value_parsers};
@@ -31,9 +32,10 @@ const DIFFERS: u8 = 1;
 const NO_VERDICT: u8 = 2;
 
 /// Options of `replay`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReplayArgs {
-    /// Capture written by a server (with --capture or `capture on`), or - for standard input.
+    /// Capture written by a server (with --capture or `capture on`), or - for standard input; or
+    /// the directory of --journal, or of one of its rooms, with the ticks since the newest snapshot.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// List the entities and fields that differ, and the first such tick. Compares the world of the
@@ -44,7 +46,7 @@ pub struct ReplayArgs {
     /// state.
     #[arg(long, value_name = "TICK")]
     to_tick: Option<u32>,
-    /// Compare with another capture of the same world, by the recorded command frames. Prints the
+    /// Compare with another capture, or journal, of the same world, by the recorded command frames. Prints the
     /// first tick with different commands, and the first tick after which the worlds differ, with
     /// the fields.
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
@@ -72,6 +74,29 @@ pub struct ReplayArgs {
 
 /// Replays the capture and prints the result.
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
+    let mut captures = Vec::new();
+    let mut capture_of = |file: &Path| -> Result<PathBuf, CliError> {
+        if !file.is_dir() {
+            return Ok(file.to_owned());
+        }
+        let capture = JournalCapture::write(file, games)?;
+        let path = capture.path().to_owned();
+        captures.push(capture);
+        Ok(path)
+    };
+    let opened = capture_of(&args.file)
+        .and_then(|file| Ok((file, args.bisect.as_deref().map(&mut capture_of).transpose()?)));
+    match opened {
+        Ok((file, bisect)) => run_captures(&ReplayArgs { file, bisect, ..args.clone() }, games),
+        Err(reason) => {
+            print_error(&reason);
+            ExitCode::from(NO_VERDICT)
+        }
+    }
+}
+
+/// As [`run`], with captures only.
+fn run_captures(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
         let Err(reason) = playback::run_playback_server(&args.file, args.bind, games) else {
             return ExitCode::SUCCESS;
