@@ -17,6 +17,7 @@ mod console;
 mod dev;
 mod echo;
 mod explain;
+mod fleet_args;
 mod floats;
 mod game_help;
 mod game_list;

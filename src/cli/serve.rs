@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
@@ -15,6 +16,7 @@ use tracing::{info, warn};
 
 use super::banner::banner;
 use super::bot_args::BotArgs;
+use super::fleet_args::FleetArgs;
 use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
@@ -163,6 +165,8 @@ pub struct ServeArgs {
     state_file: Option<PathBuf>,
     #[command(flatten)]
     journal: StorageArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -305,10 +309,7 @@ fn serve(
     }
     console::start(server.console(), print)?;
     state_file.begin()?;
-    while stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_err()
-        && server.is_ticking()
-        && !server.is_stop_requested()
-    {}
+    wait_for_stop(&server, &stopped);
     let ticked = server.is_ticking();
     let worlds = args.state_file.as_ref().map(|_| server.save_rooms()).unwrap_or_default();
     info!("shutting down: closing all connections");
@@ -325,6 +326,16 @@ fn serve(
     }
     info!("stopped");
     Ok(())
+}
+
+/// Waits until the server must stop: after a signal and the drain, by an operator command, or because
+/// the default room has ended.
+fn wait_for_stop(server: &ServerHandle, stopped: &Receiver<()>) {
+    while server.is_ticking() && !server.is_stop_requested() {
+        if stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_ok() && !server.drain() {
+            return;
+        }
+    }
 }
 
 /// The carrier of lanes.
@@ -379,6 +390,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         allowed_origins: args.allow_origin.clone(),
         prediction_module: prediction::load(games),
         admin_token,
+        drain_time: args.fleet.drain_time(),
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
         rotation: Rotation {

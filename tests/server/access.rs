@@ -52,7 +52,7 @@ fn shared(host: &ServerState, target: &str, origin: &str) -> (bool, bool) {
 }
 
 /// Paths that a page of another origin needs, also to report an error.
-const SHARED: [&str; 13] = [
+const SHARED: [&str; 14] = [
     "/codes.json",
     "/rules.json",
     "/tickwire.js",
@@ -63,6 +63,7 @@ const SHARED: [&str; 13] = [
     "/tickwire.d.ts",
     "/rooms?format=json",
     "/healthz",
+    "/readyz",
     "/favicon.svg",
     "/play",
     "/no-such-file",

@@ -64,6 +64,7 @@ const ROWS: &[Row] = &[
     ("on-journal-error", |server| {
         server.journal(file("continued")).on_journal_error(OnJournalError::Continue)
     }),
+    ("drain-seconds", |server| server.drain_time(Duration::from_secs(5))),
     ("capture", |server| server.capture(file("capture"))),
     ("capture-plain", |server| server.capture_plain(file("plain"))),
     ("capture-file-mb", |server| server.capture_rotation(5, None)),

@@ -26,6 +26,7 @@ mod conversations;
 mod database;
 #[path = "../support/diary.rs"]
 mod diary;
+mod drain;
 #[cfg(target_os = "linux")]
 mod echo;
 mod figures;

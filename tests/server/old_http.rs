@@ -23,6 +23,7 @@ fn pages_are_served_in_http_1_0_and_an_upgrade_names_the_setting_of_the_proxy() 
     let upgrade = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     for (sender, request, status, body) in [
         ("HAProxy's httpchk", "GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "200", "ok\n"),
+        ("a readiness check", "GET /readyz HTTP/1.0\r\n\r\n".to_owned(), "200", "ok\n"),
         (
             "ab",
             "GET /healthz HTTP/1.0\r\nHost: localhost\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n"

@@ -63,6 +63,15 @@ pub(super) fn resume_time(time: Duration) -> Result<(), StartError> {
     Err(StartError::setting("resume_time", format!("{time:?}: must be at most {max_time:?}")))
 }
 
+/// Checks the time of a drain.
+pub(super) fn drain_time(time: Duration) -> Result<Duration, StartError> {
+    let max_time = limits::MAX_DRAIN_TIME;
+    if time <= max_time {
+        return Ok(time);
+    }
+    Err(StartError::setting("drain_time", format!("{time:?}: must be at most {max_time:?}")))
+}
+
 /// Checks the number of players up to which bots fill rooms of these games.
 pub(super) fn bots(players: usize, games: &[TcpGameFactory]) -> Result<usize, StartError> {
     let max_players = limits::BOTS;

@@ -124,6 +124,7 @@ pub struct Server {
     is_capture_plain: bool,
     rotation: Rotation,
     on_event: Option<EventHook>,
+    drain_time: Duration,
 }
 
 impl Server {
@@ -165,6 +166,7 @@ impl Server {
             is_capture_plain: false,
             rotation: Rotation::default(),
             on_event: None,
+            drain_time: Duration::ZERO,
         }
     }
 
@@ -346,6 +348,14 @@ impl Server {
     #[must_use]
     pub fn on_journal_error(self, on_error: OnJournalError) -> Server {
         Server { journal_settings: JournalSettings { on_error, ..self.journal_settings }, ..self }
+    }
+
+    /// Sets the time of the operator command `drain` without an argument, with which the server
+    /// accepts no new clients and waits for its players; at most a day. The program then stops the
+    /// server: see [`RunningServer::is_stop_requested`]. By default, the command needs its time.
+    #[must_use]
+    pub fn drain_time(self, time: Duration) -> Server {
+        Server { drain_time: time, ..self }
     }
 
     /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players

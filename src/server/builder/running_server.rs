@@ -69,8 +69,8 @@ impl RunningServer {
         self.server.console().execute(line, Source::Program).unwrap_or_else(|| Ok(String::new()))
     }
 
-    /// Whether an operator has entered `stop`, with [`RunningServer::command`] or at `/admin`. Call
-    /// [`RunningServer::stop`] then.
+    /// Whether an operator has entered `stop`, with [`RunningServer::command`] or at `/admin`, or a
+    /// drain (`drain 60`) has ended. Call [`RunningServer::stop`] then.
     pub fn is_stop_requested(&self) -> bool {
         self.server.is_stop_requested()
     }

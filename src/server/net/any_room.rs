@@ -13,6 +13,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::drain;
 use super::rooms::RunningRoom;
 use super::rooms_on_demand::{self, JoinedRoom};
 use super::server_state::ServerState;
@@ -72,6 +73,7 @@ pub fn enter(
     let Some(of_path) = of_path.filter(|_| !door.is_stopping) else {
         return Err(Refusal::from_rule(503, "stopping"));
     };
+    drain::check(host)?;
     let closed = |breach| Refusal::closed(accepted.response.clone(), &endpoint, breach);
     let admit = || rooms_on_demand::admit(host, head, address).map_err(closed);
     let (game, prefix) = (of_path.handle.about, AddressPrefix::from_ip(address.ip()));

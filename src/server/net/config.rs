@@ -93,6 +93,8 @@ pub struct ServerConfig {
     pub prediction_module: Option<PredictionModule>,
     /// Operator token, required by `/admin`.
     pub admin_token: AdminToken,
+    /// Time for which the server drains after a signal to stop; 0 for no drain.
+    pub drain_time: Duration,
     /// Directory for files of the operator command `save`.
     pub save_dir: PathBuf,
     /// Directory for files of the operator command `capture on`.
@@ -148,6 +150,7 @@ impl ServerConfig {
             codes,
             prediction_module: None,
             admin_token: AdminToken::random(),
+            drain_time: Duration::ZERO,
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
             rotation: Rotation::default(),

@@ -29,6 +29,7 @@ use super::blocking_io::write_all;
 use super::bots;
 use super::client_thread;
 use super::console::http_admin;
+use super::drain;
 use super::forwarded;
 use super::inspector;
 use super::keep_alive;
@@ -247,6 +248,7 @@ fn accept_client(
     let is_full = matches!(presence, Some(None));
     let door =
         UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_room_full: is_full, ..door };
+    drain::check_upgrade(host, head, address, &door)?;
     let mut entry = door.accept(head, prefix, permit, host.now())?;
     entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());

@@ -39,6 +39,7 @@ pub mod connection;
 pub mod console;
 #[cfg_attr(not(feature = "webrtc"), path = "no_data_channels.rs")]
 pub mod data_channels;
+pub mod drain;
 pub mod echo;
 pub mod forwarded;
 pub mod input_files;

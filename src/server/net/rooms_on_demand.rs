@@ -16,6 +16,7 @@ use tracing::{error, info};
 
 use super::TcpGameFactory;
 use super::config::new_epoch;
+use super::drain;
 use super::room_thread;
 use super::rooms::{AnyRoom, CreateRoomError, RoomLimits, RoomPermit, RoomReservation, RunningRoom};
 use super::server_state::ServerState;
@@ -76,6 +77,7 @@ fn room_limits(host: &ServerState) -> RoomLimits {
 /// # Errors
 /// The refusal for the limit that is reached.
 pub fn check(host: &ServerState, creator: AddressPrefix) -> Result<(), Refusal> {
+    drain::check(host)?;
     host.rooms.may_make(creator, room_limits(host)).map_err(refused)
 }
 
@@ -100,6 +102,7 @@ pub fn join_or_create(
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
         }
+        drain::check(host)?;
         if let Some(making) = host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)? {
             return create(host, making, creator, &RoomConditions::default());
         }

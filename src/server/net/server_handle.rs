@@ -18,7 +18,9 @@ use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpGameFactory, TcpRoom, bots, journal, lane_thread, room_thread, self_check, update_worker};
+use super::{
+    TcpGameFactory, TcpRoom, bots, drain, journal, lane_thread, room_thread, self_check, update_worker,
+};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -135,6 +137,7 @@ impl ServerHandle {
             room_threads.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
         }
         let (worker_threads, bots_thread) = (start_workers(&host)?, start_bots(&host)?);
+        host.mark_started();
         Ok(ServerHandle {
             host,
             address,
@@ -176,10 +179,18 @@ impl ServerHandle {
         self.room_threads.first().is_some_and(|room| !room.is_finished())
     }
 
-    /// Whether the operator has entered `stop`. The owner of the server polls this and then calls
-    /// [`ServerHandle::stop`].
+    /// Whether the operator has entered `stop`, or a drain has ended. The owner of the server polls
+    /// this and then calls [`ServerHandle::stop`].
     pub fn is_stop_requested(&self) -> bool {
-        self.host.is_at_least(ShutdownStage::StopRequested)
+        let host = &self.host;
+        host.is_at_least(ShutdownStage::StopRequested)
+            || host.drain.is_over(host.now(), || drain::players(host))
+    }
+
+    /// Starts to drain the server for [`ServerConfig::drain_time`], after a signal to stop. Returns
+    /// false if the server must stop at once: it drains already, or this time is 0.
+    pub fn drain(&self) -> bool {
+        drain::begin(&self.host, self.host.config.drain_time).is_ok()
     }
 
     /// Returns the error of the journal that stops the server, if there is one.

@@ -1,7 +1,7 @@
 //! The state that the threads of one server share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tracing::warn;
@@ -9,6 +9,7 @@ use tracing::warn;
 use super::accept::Connections;
 use super::bots::BotSignal;
 use super::config::ServerConfig;
+use super::drain::Drain;
 use super::inspector::ended_clients::EndedClients;
 use super::lane_socket::LaneSocket;
 use super::metrics::Metrics;
@@ -84,6 +85,10 @@ pub struct ServerState {
     started: Instant,
     /// Measures the time for which the machine is suspended, which `started` does not count.
     suspended: Suspended,
+    /// Whether all threads of the server run.
+    is_started: AtomicBool,
+    /// The drain before a stop.
+    pub drain: Drain,
     stage: AtomicU8,
     /// Id of the next client.
     pub next_client: AtomicU64,
@@ -140,6 +145,8 @@ impl ServerState {
             lanes,
             started,
             suspended: Suspended::start(),
+            is_started: AtomicBool::new(false),
+            drain: Drain::default(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
@@ -211,6 +218,16 @@ impl ServerState {
             self.metrics.compression_bytes.inc_by(counts.compressed_bytes);
         }
         self.metrics.text()
+    }
+
+    /// Whether all threads of the server run.
+    pub fn is_started(&self) -> bool {
+        self.is_started.load(Ordering::Acquire)
+    }
+
+    /// Records that all threads of the server run.
+    pub fn mark_started(&self) {
+        self.is_started.store(true, Ordering::Release);
     }
 
     /// Whether a shutdown has reached this stage.

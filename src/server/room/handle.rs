@@ -297,6 +297,11 @@ impl RoomHandle {
         }
     }
 
+    /// Returns whether a player that has not left has this key.
+    pub fn has_seat(&self, key: SeatKey) -> bool {
+        self.intake.lock().keys.player(key).is_some()
+    }
+
     /// Removes the key of this connection's seat, so that it cannot be resumed.
     pub fn forget_key(&self, player: PlayerId, connection: u64) {
         let mut intake = self.intake.lock();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
@@ -16,6 +16,7 @@ use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Rost
 use crate::limits;
 use crate::packet::routes::is_private;
 use crate::server::admission::tokens::Permission;
+use crate::server::net::drain;
 use crate::server::net::recorder::{self, Wanted};
 use crate::server::net::room_access;
 use crate::server::net::rooms::RunningRoom;
@@ -24,6 +25,7 @@ use crate::server::net::server_state::{ServerState, ShutdownStage};
 use crate::server::net::tcp_client::TcpClient;
 use crate::server::room::seats::Seat;
 use crate::server::room::{QueryQueueFull, RoomHandle};
+use crate::util::plural::count_noun;
 
 /// A command: usage, description, and the function that executes it.
 pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str) -> CommandResult);
@@ -67,6 +69,11 @@ const SERVER_COMMANDS: [CommandRow; 15] = [
         "memory",
         "show the bytes that the parts of a room store, and the memory of the server",
         |context, _| Ok(memory::report(context.host, &context.room)?),
+    ),
+    (
+        "drain [SECONDS]",
+        "accept no new clients and rooms, and stop when no player is left, or after these seconds; default: --drain-seconds",
+        |context, rest| context.drain(rest),
     ),
     ("stop", "close all connections and stop the server", |context, _| {
         context.host.advance_to(ShutdownStage::StopRequested);
@@ -347,6 +354,22 @@ impl CommandContext<'_> {
             }
             _ => Err(No::Usage(String::new())),
         }
+    }
+
+    fn drain(&self, rest: &str) -> CommandResult {
+        let time = match (rest, self.host.config.drain_time) {
+            ("", Duration::ZERO) => {
+                let rule = "without --drain-seconds, SECONDS must be given";
+                return Err(No::Usage(rule.to_owned()));
+            }
+            ("", time) => time,
+            (text, _) => Duration::from_secs(
+                text.parse().map_err(|_| No::Usage("SECONDS must be a whole number".to_owned()))?,
+            ),
+        };
+        drain::begin(self.host, time)?;
+        let players = count_noun(drain::players(self.host), "player");
+        Ok(format!("the server drains for at most {} s; it waits for {players}", time.as_secs()))
     }
 
     /// Returns one line per room. The default room, which has no name, comes first.

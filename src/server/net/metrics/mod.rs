@@ -152,6 +152,7 @@ metrics! {
     clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
     bots: PerRoom<Gauge>, "bots" number, "Bots of the server, which are not among its clients";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
+    draining: Gauge, "draining" number, "Whether the server is draining before it stops: 0 or 1";
     accepted: Counter, "connections_accepted" number, "Connections accepted by the listener";
     refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by limit";
     refused: LabeledCounter, "requests_refused" number, "Requests refused, by rule";

@@ -1,5 +1,5 @@
 //! Pages about rooms: their list at `/rooms` as a page or as JSON, redirects of a room's paths, the
-//! page of a missing room, and `/healthz`.
+//! page of a missing room, `/healthz`, and `/readyz`.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -11,6 +11,7 @@ use crate::game::PropertyValue;
 use crate::packet::json::json_object;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
+use crate::server::net::drain;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::rooms_on_demand;
@@ -23,6 +24,8 @@ use crate::ws::http::RequestHead;
 pub const LIST_PATH: &str = "/rooms";
 /// Path of the health check.
 pub const HEALTH_PATH: &str = "/healthz";
+/// Path of the readiness check.
+pub const READY_PATH: &str = "/readyz";
 
 /// Pages that exist once per server. Relative links from a room's pages are redirected to them.
 const SERVER_PAGES: [(&str, &str); 4] =
@@ -40,6 +43,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
     match head.path() {
         LIST_PATH => return Some(list(host, head)),
         HEALTH_PATH => return Some(health(host)),
+        READY_PATH => return Some(ready(host)),
         _ => {}
     }
     let rest = head.path().strip_prefix(ROOM_PREFIX)?;
@@ -54,7 +58,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
             (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
         {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
-            return Some(cannot_create_page(head, &refused));
+            return Some(cannot_create_page(host, head, &refused));
         }
     }
     let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
@@ -73,6 +77,14 @@ fn health(host: &ServerState) -> PageResponse {
         PageResponse::text(200, "ok\n".to_owned())
     } else {
         PageResponse::text(503, problems)
+    }
+}
+
+/// Returns 200 while the server accepts new players, otherwise 503 with the reason.
+fn ready(host: &ServerState) -> PageResponse {
+    match drain::check_ready(host) {
+        Ok(()) => PageResponse::text(200, "ok\n".to_owned()),
+        Err(reason) => PageResponse::text(503, format!("{reason}\n")),
     }
 }
 
@@ -167,13 +179,14 @@ fn escape_html(text: &str) -> String {
 }
 
 /// Returns the response for a room that cannot be created now.
-fn cannot_create_page(head: &RequestHead, refused: &Refusal) -> PageResponse {
+fn cannot_create_page(host: &ServerState, head: &RequestHead, refused: &Refusal) -> PageResponse {
     let rule = refused.rule;
     if !accepts(head, "text/html") {
         return PageResponse::text(refused.status, format!("{rule}\n"));
     }
     let why = match refused.status {
         429 => "Your address has opened as many new rooms as it may have.",
+        _ if host.drain.has_begun() => "This server stops soon and opens no new rooms.",
         _ => "This server has as many rooms as it may have.",
     };
     let up = path_to_root(head);
