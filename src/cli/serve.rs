@@ -391,6 +391,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         prediction_module: prediction::load(games),
         admin_token,
         drain_time: args.fleet.drain_time(),
+        agones: args.fleet.agones()?,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
         rotation: Rotation {

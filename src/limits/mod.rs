@@ -4,6 +4,8 @@
 //! own rates. The compile-time checks in `checks` compare the bounds with one another. The
 //! constants of a world (speed, radius, map) are rules of the game and belong to the game.
 
+#[cfg(not(target_family = "wasm"))]
+mod agones;
 mod checks;
 mod client;
 mod intercept;
@@ -22,6 +24,8 @@ mod websocket;
 
 use std::time::Duration;
 
+#[cfg(not(target_family = "wasm"))]
+pub use agones::*;
 pub use client::*;
 pub use intercept::*;
 #[cfg(not(target_family = "wasm"))]

@@ -65,6 +65,8 @@ const ROWS: &[Row] = &[
         server.journal(file("continued")).on_journal_error(OnJournalError::Continue)
     }),
     ("drain-seconds", |server| server.drain_time(Duration::from_secs(5))),
+    ("agones", |server| server.agones("http://127.0.0.1:1")),
+    ("agones-allocate", |server| server.agones("http://127.0.0.1:1").agones_allocate(true)),
     ("capture", |server| server.capture(file("capture"))),
     ("capture-plain", |server| server.capture_plain(file("plain"))),
     ("capture-file-mb", |server| server.capture_rotation(5, None)),

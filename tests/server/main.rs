@@ -2,6 +2,9 @@
 
 mod access;
 mod admin;
+mod agones;
+#[path = "../support/agones_sidecar.rs"]
+mod agones_sidecar;
 mod any_room;
 #[cfg(target_os = "linux")]
 mod between;

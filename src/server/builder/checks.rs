@@ -10,6 +10,8 @@ use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::TcpGameFactory;
+use crate::server::net::agones::AgonesSettings;
+use crate::server::net::agones::sidecar_url::SidecarUrl;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::key_log::KeyLog;
 use crate::server::net::lane_mode::{LaneMode, UdpPublic};
@@ -70,6 +72,18 @@ pub(super) fn drain_time(time: Duration) -> Result<Duration, StartError> {
         return Ok(time);
     }
     Err(StartError::setting("drain_time", format!("{time:?}: must be at most {max_time:?}")))
+}
+
+/// Parses the URL of the sidecar of Agones.
+pub(super) fn agones(url: Option<&str>, allocates: bool) -> Result<Option<AgonesSettings>, StartError> {
+    let Some(url) = url else {
+        let rule = "needs agones: without a sidecar nothing is allocated";
+        return if allocates { Err(StartError::setting("agones_allocate", rule)) } else { Ok(None) };
+    };
+    let sidecar: Result<SidecarUrl, String> = url.parse();
+    let sidecar = sidecar.and_then(SidecarUrl::with_port_of_environment);
+    let sidecar = sidecar.map_err(|rule| StartError::setting("agones", rule))?;
+    Ok(Some(AgonesSettings { sidecar, allocates }))
 }
 
 /// Checks the number of players up to which bots fill rooms of these games.

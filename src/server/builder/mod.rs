@@ -125,6 +125,8 @@ pub struct Server {
     rotation: Rotation,
     on_event: Option<EventHook>,
     drain_time: Duration,
+    agones: Option<String>,
+    agones_allocate: bool,
 }
 
 impl Server {
@@ -167,6 +169,8 @@ impl Server {
             rotation: Rotation::default(),
             on_event: None,
             drain_time: Duration::ZERO,
+            agones: None,
+            agones_allocate: false,
         }
     }
 
@@ -356,6 +360,20 @@ impl Server {
     #[must_use]
     pub fn drain_time(self, time: Duration) -> Server {
         Server { drain_time: time, ..self }
+    }
+
+    /// Reports the server's state to the sidecar of Agones at this URL, such as `http://localhost`.
+    /// Without a port, it has the port of the variable `AGONES_SDK_HTTP_PORT`, or 9358.
+    #[must_use]
+    pub fn agones(self, url: &str) -> Server {
+        Server { agones: Some(url.to_owned()), ..self }
+    }
+
+    /// Sets whether the server allocates itself at the sidecar of [`Server::agones`] while it has
+    /// players, so that Agones does not remove it. Off by default.
+    #[must_use]
+    pub fn agones_allocate(self, on: bool) -> Server {
+        Server { agones_allocate: on, ..self }
     }
 
     /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players

@@ -99,6 +99,7 @@ impl Server {
             bots: checks::bots(self.bots, &games)?,
             players: PlayAccess { tokens, spectators: self.spectators },
             trusted_proxies,
+            agones: checks::agones(self.agones.as_deref(), self.agones_allocate)?,
             drain_time: checks::drain_time(self.drain_time)?,
             save_dir: self.save_dir.clone(),
             capture_dir: self.save_dir.clone(),

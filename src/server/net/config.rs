@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 
+use super::agones::AgonesSettings;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::journal::RoomJournals;
@@ -93,6 +94,8 @@ pub struct ServerConfig {
     pub prediction_module: Option<PredictionModule>,
     /// Operator token, required by `/admin`.
     pub admin_token: AdminToken,
+    /// The sidecar of Agones (`--agones`).
+    pub agones: Option<AgonesSettings>,
     /// Time for which the server drains after a signal to stop; 0 for no drain.
     pub drain_time: Duration,
     /// Directory for files of the operator command `save`.
@@ -150,6 +153,7 @@ impl ServerConfig {
             codes,
             prediction_module: None,
             admin_token: AdminToken::random(),
+            agones: None,
             drain_time: Duration::ZERO,
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),

@@ -30,6 +30,7 @@
 
 pub mod accept;
 pub mod access;
+pub mod agones;
 pub mod any_room;
 pub mod blocking_io;
 pub mod bots;

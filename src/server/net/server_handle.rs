@@ -19,7 +19,8 @@ use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
 use super::{
-    TcpGameFactory, TcpRoom, bots, drain, journal, lane_thread, room_thread, self_check, update_worker,
+    TcpGameFactory, TcpRoom, agones, bots, drain, journal, lane_thread, room_thread, self_check,
+    update_worker,
 };
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
@@ -47,6 +48,8 @@ pub struct ServerHandle {
     self_check_thread: Option<JoinHandle<()>>,
     /// The writer threads of the journals and of the database, if there are any.
     storage_threads: Vec<JoinHandle<()>>,
+    /// The thread of `--agones`, if enabled.
+    agones_thread: Option<JoinHandle<()>>,
     /// The thread of the bots, if rooms are filled with bots.
     bots_thread: Option<JoinHandle<()>>,
 }
@@ -138,6 +141,7 @@ impl ServerHandle {
         }
         let (worker_threads, bots_thread) = (start_workers(&host)?, start_bots(&host)?);
         host.mark_started();
+        let agones_thread = start_agones(&host)?;
         Ok(ServerHandle {
             host,
             address,
@@ -148,6 +152,7 @@ impl ServerHandle {
             lane_thread,
             self_check_thread,
             storage_threads,
+            agones_thread,
             bots_thread,
         })
     }
@@ -275,6 +280,7 @@ impl ServerHandle {
         let ServerHandle { host, accept_loop, room_threads, worker_threads, .. } = self;
         let Some(accept_loop) = accept_loop.take() else { return 0 };
         host.advance_to(ShutdownStage::Stopping);
+        host.agones.wake();
         accept_loop.stop_accepting();
         // Connections that become idle from now on end by themselves.
         for number in host.admission.idle() {
@@ -304,6 +310,7 @@ impl ServerHandle {
         host.tap.end();
         host.lanes.iter().for_each(|lanes| lanes.wake());
         let others = self.lane_thread.take().into_iter().chain(self.self_check_thread.take());
+        let others = others.chain(self.agones_thread.take());
         for thread in others.chain(self.storage_threads.drain(..)) {
             let _ = thread.join();
         }
@@ -340,6 +347,12 @@ fn start_storage(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
     let run = |host: &Arc<ServerState>| host.data().run(&host.metrics);
     let database = host.data().is_stored().then(|| spawn(host, "database", run));
     journal.into_iter().chain(database).collect()
+}
+
+/// Starts the thread that reports to the sidecar of Agones, if there is one.
+fn start_agones(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
+    let has_sidecar = host.config.agones.is_some();
+    has_sidecar.then(|| spawn(host, "agones", |host| agones::run(host))).transpose()
 }
 
 fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::accept::Connections;
+use super::agones::AgonesSignal;
 use super::bots::BotSignal;
 use super::config::ServerConfig;
 use super::drain::Drain;
@@ -89,6 +90,8 @@ pub struct ServerState {
     is_started: AtomicBool,
     /// The drain before a stop.
     pub drain: Drain,
+    /// Wakes the thread of `--agones`.
+    pub agones: AgonesSignal,
     stage: AtomicU8,
     /// Id of the next client.
     pub next_client: AtomicU64,
@@ -147,6 +150,7 @@ impl ServerState {
             suspended: Suspended::start(),
             is_started: AtomicBool::new(false),
             drain: Drain::default(),
+            agones: AgonesSignal::default(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),

@@ -37,7 +37,7 @@ const ROOM_USAGE: &str = "room NAME COMMAND";
 const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats", "memory", "end"];
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
-const SERVER_COMMANDS: [CommandRow; 15] = [
+const SERVER_COMMANDS: [CommandRow; 16] = [
     ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),

@@ -153,6 +153,7 @@ metrics! {
     bots: PerRoom<Gauge>, "bots" number, "Bots of the server, which are not among its clients";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
     draining: Gauge, "draining" number, "Whether the server is draining before it stops: 0 or 1";
+    agones_failures: LabeledCounter, "agones_requests_failed" number, "Requests to the sidecar of Agones that failed, by request";
     accepted: Counter, "connections_accepted" number, "Connections accepted by the listener";
     refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by limit";
     refused: LabeledCounter, "requests_refused" number, "Requests refused, by rule";

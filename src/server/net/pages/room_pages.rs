@@ -70,9 +70,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
 /// Returns 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does
 /// neither.
 fn health(host: &ServerState) -> PageResponse {
-    let now = host.now();
-    let ails = |room: &RunningRoom| room.health_problem(now).map(|why| format!("{} {why}\n", room.title()));
-    let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
+    let problems = host.rooms.health_problems(host.now());
     if problems.is_empty() {
         PageResponse::text(200, "ok\n".to_owned())
     } else {

@@ -282,6 +282,13 @@ impl Rooms {
         self.listed.lock().present.values().map(Arc::clone).collect()
     }
 
+    /// Returns a line for each room that neither ticks nor sleeps. Empty if the server is healthy.
+    pub fn health_problems(&self, now: Duration) -> String {
+        let problem =
+            |room: &RunningRoom| room.health_problem(now).map(|why| format!("{} {why}\n", room.title()));
+        self.all().iter().filter_map(|room| problem(room)).collect()
+    }
+
     /// Wakes the threads of all rooms.
     pub fn wake_all(&self) {
         self.all().iter().for_each(|room| room.wake());
