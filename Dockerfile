@@ -25,6 +25,6 @@ EXPOSE 3000 3000/udp
 # The program is its own client: it connects, upgrades, closes, and exits with 0. The image needs no curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
     CMD ["tickwire", "connect", "ws://127.0.0.1:3000/play"]
-# SIGTERM closes all clients with code 1001, within two seconds.
+# SIGTERM closes all clients with code 1001, within two seconds; with --drain-seconds, after the drain (docs/fleet.md).
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["tickwire"]

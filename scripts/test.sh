@@ -70,6 +70,8 @@ tools() {
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
     command -v ip >/dev/null || missing+=(iproute2)
+    # For the unit in scripts/deploy; nothing of it is started.
+    command -v systemd-analyze >/dev/null || missing+=(systemd)
     command -v firefox-esr >/dev/null || command -v firefox >/dev/null || missing+=(firefox-esr)
     # Interactively, the package would ask whether other users than root may capture; the tests only
     # read files.

@@ -7,7 +7,7 @@ use clap::builder::FalseyValueParser;
 
 use super::output::CliError;
 use crate::limits;
-use crate::server::net::agones::AgonesSettings;
+use crate::server::net::agones::settings::AgonesSettings;
 use crate::server::net::agones::sidecar_url::SidecarUrl;
 
 /// The options of `serve` for the operation of several servers.

@@ -82,7 +82,7 @@ pub const MAX_SET_ASIDE_FILES: u32 = 100;
 /// Time for which a seat stays suspended without a connection if the server saves its rooms
 /// (`--state-file`). After this time, the player leaves.
 pub const STATE_FILE_RESUME_TIME: Duration = Duration::from_secs(60);
-/// Maximum time of a drain (`--drain-seconds`): the longest session that somebody plays. A longer
+/// Maximum time of a drain (`--drain-seconds`): the longest session of a player. A longer
 /// time is rejected.
 pub const MAX_DRAIN_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Interval at which `dev` checks the sources of a program that it rebuilds.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tickwire::internal::server::net::ServerHandle;
-use tickwire::internal::server::net::agones::AgonesSettings;
+use tickwire::internal::server::net::agones::settings::AgonesSettings;
 use tickwire::internal::server::net::console::Source;
 
 use crate::agones_sidecar::{Mood, STOP_TIME, Sidecar};

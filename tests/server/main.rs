@@ -45,6 +45,7 @@ mod last_words;
 mod library;
 mod life;
 mod lockstep;
+mod manifests;
 mod old_http;
 mod page_files;
 mod pong;

@@ -51,6 +51,10 @@ fn flags_and_defaults_are_those_of_the_program() {
         let mut columns = row.split('|').map(|column| column.trim().trim_matches('`'));
         let (flag, default) = (columns.nth(1).expect("a flag"), columns.next().expect("a default"));
         let heading = match flag.split_once(' ') {
+            // A value that may be left out.
+            Some((name, value)) if value.starts_with('[') => {
+                format!("{name} [<{}>]\n", value.trim_matches(['[', ']']))
+            }
             Some((name, value)) => format!("{name} <{value}>\n"),
             None => format!("{flag}\n"),
         };

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::TcpGameFactory;
-use crate::server::net::agones::AgonesSettings;
+use crate::server::net::agones::settings::AgonesSettings;
 use crate::server::net::agones::sidecar_url::SidecarUrl;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::key_log::KeyLog;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 
-use super::agones::AgonesSettings;
+use super::agones::settings::AgonesSettings;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::journal::RoomJournals;

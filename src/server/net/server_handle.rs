@@ -86,25 +86,7 @@ impl ServerHandle {
     /// not one of the configured games, or there are more than [`limits::ROOMS`] rooms.
     pub fn start_rooms(mut config: ServerConfig, rooms: Vec<Box<TcpRoom>>) -> io::Result<ServerHandle> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
-        let name = |at: usize| &*handles[at].options.name;
-        let is_good = |at: usize| {
-            is_room_name(name(at)) && !is_alias(name(at)) && (1..at).all(|other| name(other) != name(at))
-        };
-        if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
-            let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
-        }
-        let is_known =
-            |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
-        if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
-            let rule = format!("the game {} is not among the games of this server", other.about.name);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
-        }
-        let max_rooms = handles.len().saturating_add(config.rooms_on_demand);
-        if max_rooms > limits::ROOMS {
-            let rule = format!("{max_rooms} rooms are too many: at most {}", limits::ROOMS);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
-        }
+        let max_rooms = check_rooms(&config, &handles)?;
         let ceilings = os::ceilings();
         // Each room after the first also needs a thread.
         let connections = ceilings.check()?.saturating_sub(max_rooms - 1).max(limits::MIN_CONNECTIONS);
@@ -318,6 +300,29 @@ impl ServerHandle {
         host.events.finish();
         left
     }
+}
+
+/// Checks the rooms of a starting server. Returns the maximum number of rooms, with those on demand.
+fn check_rooms(config: &ServerConfig, handles: &[Arc<RoomHandle>]) -> io::Result<usize> {
+    let name = |at: usize| &*handles[at].options.name;
+    let is_good = |at: usize| {
+        is_room_name(name(at)) && !is_alias(name(at)) && (1..at).all(|other| name(other) != name(at))
+    };
+    if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
+        let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+    }
+    let is_known = |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
+    if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
+        let rule = format!("the game {} is not among the games of this server", other.about.name);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+    }
+    let max_rooms = handles.len().saturating_add(config.rooms_on_demand);
+    if max_rooms > limits::ROOMS {
+        let rule = format!("{max_rooms} rooms are too many: at most {}", limits::ROOMS);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+    }
+    Ok(max_rooms)
 }
 
 /// Returns how many of the machine's connections may serve requests and pages. The rest is for

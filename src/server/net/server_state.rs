@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::accept::Connections;
-use super::agones::AgonesSignal;
+use super::agones::signal::AgonesSignal;
 use super::bots::BotSignal;
 use super::config::ServerConfig;
-use super::drain::Drain;
+use super::drain::drain_timer::DrainTimer;
 use super::inspector::ended_clients::EndedClients;
 use super::lane_socket::LaneSocket;
 use super::metrics::Metrics;
@@ -89,7 +89,7 @@ pub struct ServerState {
     /// Whether all threads of the server run.
     is_started: AtomicBool,
     /// The drain before a stop.
-    pub drain: Drain,
+    pub drain: DrainTimer,
     /// Wakes the thread of `--agones`.
     pub agones: AgonesSignal,
     stage: AtomicU8,
@@ -149,7 +149,7 @@ impl ServerState {
             started,
             suspended: Suspended::start(),
             is_started: AtomicBool::new(false),
-            drain: Drain::default(),
+            drain: DrainTimer::default(),
             agones: AgonesSignal::default(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),

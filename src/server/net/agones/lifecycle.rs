@@ -79,7 +79,7 @@ pub struct Lifecycle {
     /// Consecutive requests without a response.
     failures: u32,
     retry_at: Duration,
-    /// Names of refused requests, each of which is logged once.
+    /// Names of refused requests. Each is logged once.
     refused: BTreeSet<&'static str>,
 }
 

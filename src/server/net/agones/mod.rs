@@ -12,10 +12,11 @@
 mod call;
 mod http_client;
 pub mod lifecycle;
+pub mod settings;
 pub mod sidecar_url;
+pub mod signal;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracing::{debug, info, warn};
 
@@ -27,39 +28,6 @@ use super::drain;
 use super::metrics::Metrics;
 use super::server_state::{ServerState, ShutdownStage};
 use crate::limits;
-use crate::util::sync::{Condvar, Mutex};
-
-/// The settings of `--agones`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgonesSettings {
-    /// The sidecar.
-    pub sidecar: SidecarUrl,
-    /// Whether the server allocates itself while it has players.
-    pub allocates: bool,
-}
-
-/// Wakes the thread when the server stops.
-#[derive(Debug, Default)]
-pub struct AgonesSignal {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl AgonesSignal {
-    /// Wakes the thread.
-    pub fn wake(&self) {
-        *self.is_set.lock() = true;
-        self.changed.notify_all();
-    }
-
-    fn wait(&self, time: Duration) {
-        let mut is_set = self.is_set.lock();
-        if !*is_set {
-            let _ = self.changed.wait_for(&mut is_set, time);
-        }
-        *is_set = false;
-    }
-}
 
 /// Runs until the sidecar knows that the server stops, or does not respond to that.
 pub fn run(host: &Arc<ServerState>) {
@@ -119,6 +87,8 @@ fn log(sidecar: &SidecarUrl, notice: &Notice) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::server::net::ServerConfig;
 

@@ -9,8 +9,9 @@
 //! clients that resume a player of the requested room. Clients that are connected may still join,
 //! so that a player that has died can finish the round.
 
+pub mod drain_timer;
+
 use std::net::SocketAddr;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use tracing::info;
@@ -32,31 +33,6 @@ const RULE: &str = "draining";
 /// The operator command of a game that sends a message to all players of a room.
 const ANNOUNCE: &str = "announce";
 
-/// The drain of one server. It begins at most once, and is never cancelled.
-#[derive(Debug, Default)]
-pub struct Drain {
-    /// End of the drain on the server's clock. Unset while the server is not draining.
-    deadline: OnceLock<Duration>,
-}
-
-impl Drain {
-    /// Whether the drain has begun.
-    pub fn has_begun(&self) -> bool {
-        self.deadline.get().is_some()
-    }
-
-    /// Returns the remaining time. `None` if the server is not draining.
-    pub fn time_left(&self, now: Duration) -> Option<Duration> {
-        self.deadline.get().map(|deadline| deadline.saturating_sub(now))
-    }
-
-    /// Whether the drain has ended: its time is over, or there are no players. `players` counts
-    /// them.
-    pub fn is_over(&self, now: Duration, players: impl FnOnce() -> usize) -> bool {
-        self.time_left(now).is_some_and(|left| left.is_zero() || players() == 0)
-    }
-}
-
 /// Starts to drain the server for at most `time`, and announces it in each room.
 ///
 /// # Errors
@@ -66,7 +42,7 @@ pub fn begin(host: &ServerState, time: Duration) -> Result<(), String> {
         let max = limits::MAX_DRAIN_TIME.as_secs();
         return Err(format!("{} s: must be 1 to {max} s", time.as_secs()));
     }
-    if host.drain.deadline.set(host.now() + time).is_err() {
+    if !host.drain.begin(host.now() + time) {
         let left = host.drain.time_left(host.now()).unwrap_or_default().as_secs();
         return Err(format!("the server drains already, for at most {left} s more; `stop` stops it at once"));
     }
@@ -91,7 +67,7 @@ fn announce(host: &ServerState, time: Duration) {
     }
 }
 
-/// Returns the number of players for which a draining server waits: those of connected clients, and
+/// Returns the number of players for which a draining server waits: players of connected clients, and
 /// suspended ones that can still resume. Bots of the server and spectators are not counted.
 pub fn players(host: &ServerState) -> usize {
     let clients = host.clients.all();
@@ -158,18 +134,6 @@ mod tests {
 
     fn host() -> ServerState {
         ServerState::for_tests(ServerConfig::new(([127, 0, 0, 1], 0).into()))
-    }
-
-    #[test]
-    fn a_drain_ends_without_players_or_when_its_time_is_over() {
-        let drain = Drain::default();
-        assert!(!drain.is_over(TIME, || 0), "it has not begun");
-        drain.deadline.set(TIME).expect("its first time");
-        let before = TIME - Duration::from_millis(1);
-        for (now, players, expected) in [(before, 1, false), (before, 0, true), (TIME, 1, true)] {
-            assert_eq!(drain.is_over(now, || players), expected, "{now:?} {players}");
-        }
-        assert_eq!(drain.time_left(before), Some(Duration::from_millis(1)));
     }
 
     #[test]
