@@ -56,3 +56,14 @@ const _: () = {
     assert!(NETEM_MIN_RTO.as_millis() < NETEM_MAX_RTO.as_millis());
     assert!(INSPECTOR_QUEUE_BYTES / 2 * (2 + 17) < INSPECTOR_MESSAGE_BYTES);
 };
+
+#[cfg(not(target_family = "wasm"))]
+const _: () = {
+    let (lease, timeout) = (CLUSTER_LEASE.as_millis(), CLUSTER_STORE_TIMEOUT.as_millis());
+    assert!(
+        CLUSTER_RENEW_INTERVAL.as_millis() * 2 + timeout * 2 + CLUSTER_LEASE_MARGIN.as_millis() <= lease,
+        "a lease outlasts a renewal that is lost and the one after it"
+    );
+    assert!(lease < CLUSTER_ROOM_WAIT.as_millis(), "a request outlasts the lease of a dead process");
+    assert!(CLUSTER_MAX_OUTAGE.as_secs() * 2 < CLUSTER_RECORD_TIME.as_secs());
+};

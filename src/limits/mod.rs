@@ -8,6 +8,8 @@
 mod agones;
 mod checks;
 mod client;
+#[cfg(not(target_family = "wasm"))]
+mod cluster;
 mod intercept;
 #[cfg(not(target_family = "wasm"))]
 mod journal;
@@ -27,6 +29,8 @@ use std::time::Duration;
 #[cfg(not(target_family = "wasm"))]
 pub use agones::*;
 pub use client::*;
+#[cfg(not(target_family = "wasm"))]
+pub use cluster::*;
 pub use intercept::*;
 #[cfg(not(target_family = "wasm"))]
 pub use journal::*;

@@ -6,7 +6,7 @@
 //!             ticks of the room ─► update_group ──┘  updates
 //! ```
 //!
-//! [`room`], [`admission`], [`clients`] and `journal` are pure: no socket, thread, file or clock.
+//! [`room`], [`admission`], [`clients`], `cluster` and `journal` are pure: no socket, thread, file or clock.
 //! `net` runs them with sockets, threads and a clock, and [`host`] without. A host has two drivers:
 //! [`embedded`] (function calls, also in a browser) and `testing::simulate` (a model of the network
 //! in virtual time). A program starts a server with `builder`. [`self_check`] compares the updates
@@ -17,6 +17,8 @@ pub mod bots;
 #[cfg(not(target_family = "wasm"))]
 pub mod builder;
 pub mod clients;
+#[cfg(not(target_family = "wasm"))]
+pub mod cluster;
 pub mod embedded;
 pub mod host;
 #[cfg(not(target_family = "wasm"))]

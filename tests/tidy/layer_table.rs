@@ -1,7 +1,7 @@
 //! The layers of `src/`: what each may name, and which of them may touch the machine.
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-pub const LAYERS: [(&str, &[&str]); 42] = [
+pub const LAYERS: [(&str, &[&str]); 43] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -33,6 +33,7 @@ pub const LAYERS: [(&str, &[&str]); 42] = [
     ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "datagram", "games"]),
     ("server/room", &["sim", "limits", "util", "game"]),
     ("server/journal", &["sim", "limits", "util", "server/room"]),
+    ("server/cluster", &["limits"]),
     ("server/admission", &["ws", "limits", "util", "packet", "game", "connection", "server/room"]),
     (
         "server/clients",
@@ -127,6 +128,7 @@ pub const LAYERS: [(&str, &[&str]); 42] = [
             "client",
             "server/room",
             "server/journal",
+            "server/cluster",
             "server/admission",
             "server/clients",
             "server/bots",

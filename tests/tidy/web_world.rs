@@ -21,11 +21,12 @@ const TAB: Built = Built {
 /// The same package without the server, beside it: the most bytes that the page of a server loads for it.
 const PREDICT: (&str, usize) = ("src/web/wasm/prediction.wasm", 448 * 1024);
 /// What is not built for a browser, or no part of the file.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "src/cli",
     "src/limits",
     "src/main.rs",
     "src/server/builder",
+    "src/server/cluster",
     "src/server/journal",
     "src/server/net",
     "src/testing/abuse",

@@ -1,0 +1,40 @@
+//! Bounds of a cluster: leases of rooms, requests to the lease store, relayed connections.
+
+use std::time::Duration;
+
+/// Time for which the store grants a lease. A room whose process has died can be taken after at
+/// most this time, and must be back within 5 s; one lost renewal must not end a lease.
+pub const CLUSTER_LEASE: Duration = Duration::from_secs(3);
+/// Time by which an owner considers its lease expired before the store does: clocks whose rates
+/// differ by 5 % over a lease, and the resolution of the store's clock.
+pub const CLUSTER_LEASE_MARGIN: Duration = Duration::from_millis(300);
+/// Interval of renewals. Four renewals fit in a lease.
+pub const CLUSTER_RENEW_INTERVAL: Duration = Duration::from_millis(500);
+/// Maximum time of one request to the store, and of connecting to it. After this time, the request
+/// counts as lost and the connection is closed.
+pub const CLUSTER_STORE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time after a failed request in which further requests fail immediately, so that threads of
+/// connections do not queue for a store that does not respond.
+pub const CLUSTER_STORE_RETRY_DELAY: Duration = Duration::from_millis(250);
+/// Time without a successful renewal after which a process ends its rooms: the records of the store
+/// last longer, so that a process never renews a lease whose record has expired.
+pub const CLUSTER_MAX_OUTAGE: Duration = Duration::from_secs(600);
+/// Time for which the store retains the record of a lease after its last change. The record has the
+/// fencing number, without which an earlier owner could renew.
+pub const CLUSTER_RECORD_TIME: Duration = Duration::from_secs(3600);
+/// Maximum time that a request waits for its room: until the lease of a process that has died is
+/// over, and until this process may acquire leases. After this time, it is refused with 503.
+pub const CLUSTER_ROOM_WAIT: Duration = Duration::from_secs(5);
+/// Interval at which such a request looks for its room.
+pub const CLUSTER_ROOM_POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Maximum number of requests that wait for their rooms, each of which occupies a thread. Further
+/// requests are refused with 503.
+pub const CLUSTER_WAITING_REQUESTS: usize = 256;
+/// Maximum time to connect to the process that has a room. After this time, the process counts as
+/// unreachable, and the request waits for the room.
+pub const CLUSTER_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Bytes that a relay reads at once, in each direction. A relay stores no other bytes: it reads
+/// only after it has written.
+pub const CLUSTER_RELAY_BYTES: usize = 16 * 1024;
+/// Stack in bytes of the thread for the second direction of a relayed connection.
+pub const CLUSTER_RELAY_STACK_BYTES: usize = 128 * 1024;
