@@ -69,6 +69,8 @@ tools() {
     # The directory in which Debian puts them is only in root's path.
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
+    # The package would also start a server of its own at port 6379, which the tests do not use.
+    command -v redis-server >/dev/null || missing+=(redis-server)
     command -v ip >/dev/null || missing+=(iproute2)
     # For the unit in scripts/deploy; nothing of it is started.
     command -v systemd-analyze >/dev/null || missing+=(systemd)

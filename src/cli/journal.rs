@@ -157,8 +157,8 @@ impl JournalCapture {
     /// Writes the ticks of all rooms in the directory of `--journal`, or those of one room's
     /// directory.
     pub fn write(directory: &Path, games: &GameList) -> Result<JournalCapture, CliError> {
-        let is_room = JournalStorage::list(&FileStorage::new(directory.to_owned()))
-            .is_ok_and(|files| files.iter().any(|file| FileKind::Snapshot.sequence_of(&file.name).is_some()));
+        let names = FileStorage::new(directory.to_owned()).names().unwrap_or_default();
+        let is_room = names.iter().any(|name| FileKind::Snapshot.position_of(name).is_some());
         let rooms = if is_room { vec![directory.to_owned()] } else { rooms(directory)? };
         let (blocks, _) = capture(&rooms, games)?;
         let number = u64::from_le_bytes(os::random());

@@ -10,6 +10,7 @@ mod between_lines;
 mod bot_args;
 mod bots;
 mod cargo_program;
+mod cluster_args;
 mod color;
 mod condition_args;
 mod connect;

@@ -16,6 +16,7 @@ use tracing::{info, warn};
 
 use super::banner::banner;
 use super::bot_args::BotArgs;
+use super::cluster_args::ClusterArgs;
 use super::fleet_args::FleetArgs;
 use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
@@ -167,6 +168,8 @@ pub struct ServeArgs {
     journal: StorageArgs,
     #[command(flatten)]
     fleet: FleetArgs,
+    #[command(flatten)]
+    cluster: ClusterArgs,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -205,7 +208,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let mut config = config(args, games, &options.unwrap_or_default())?;
     config.data = Arc::new(args.journal.open_data()?);
     let state_file = StateFile::open(args.state_file.as_deref())?;
-    let mut worlds = StoredWorlds { state_file, journal: args.journal.open()? };
+    let mut worlds = StoredWorlds { state_file, journal: args.journal.open(args.cluster.is_on())? };
     let rooms = rooms(&config, args, games, &mut worlds)?;
     let StoredWorlds { state_file, journal } = worlds;
     rooms
@@ -288,6 +291,7 @@ fn serve(
     let mut server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
+        io::ErrorKind::InvalidInput if args.cluster.is_on() => format!("--cluster-address: {error}"),
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
     if let Some(file) = &args.capture {
@@ -369,6 +373,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         foreign_update_hz: args.foreign_update_hz.min(tick_hz),
         rooms_on_demand: usize::from(args.rooms_on_demand),
+        cluster: args.cluster.config(args.rooms_on_demand, !args.room.is_empty())?,
         seat_time: resume_time(args),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,

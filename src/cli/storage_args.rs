@@ -12,7 +12,8 @@ use crate::server::net::server_data::ServerData;
 #[derive(Debug, Args)]
 pub struct StorageArgs {
     /// Directory in which the rooms write journals, from which they continue after a crash or a
-    /// restart with the same rules. Rooms on demand have none. Clients have a minute to resume.
+    /// restart with the same rules. Clients have a minute to resume. Rooms on demand have journals
+    /// only with --cluster, and then the other rooms have none.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with_all = ["restore", "state_file"])]
     journal: Option<PathBuf>,
     /// When the commands of a tick are on the disk: tick, before they are acknowledged; second, at
@@ -53,8 +54,8 @@ impl StorageArgs {
         self.database.as_deref().map_or(Ok(ServerData::default()), ServerData::open)
     }
 
-    /// Opens and locks the directory.
-    pub fn open(&self) -> Result<Option<JournalDirectory>, CliError> {
+    /// Opens and locks the directory, which the processes of a cluster share.
+    pub fn open(&self, is_shared: bool) -> Result<Option<JournalDirectory>, CliError> {
         let settings = JournalSettings {
             durability: match self.durability {
                 DurabilityArg::Tick => Durability::Tick,
@@ -65,6 +66,7 @@ impl StorageArgs {
                 OnErrorArg::Stop => OnJournalError::Stop,
                 OnErrorArg::Continue => OnJournalError::Continue,
             },
+            is_shared,
         };
         self.journal.as_deref().map(|directory| JournalDirectory::open(directory, settings)).transpose()
     }

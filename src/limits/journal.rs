@@ -29,3 +29,6 @@ pub const JOURNAL_MIN_SNAPSHOTS: usize = 2;
 pub const JOURNAL_RETAINED_BYTES: u64 = 1024 * 1024 * 1024;
 /// Maximum age of a closed segment, with the same exception.
 pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Maximum time that the thread of an ending room waits for the writer thread. After this time, the
+/// files of its journal may remain.
+pub const JOURNAL_END_TIMEOUT: Duration = Duration::from_secs(10);

@@ -19,7 +19,7 @@ fn host() -> ServerState {
     config.allowed_origins = vec!["https://listed.example".to_owned()];
     let room = config.room("", &config.identity);
     let rooms = vec![room.handle().clone()];
-    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1, None)
+    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1, (None, None))
 }
 
 fn head(lines: &str) -> RequestHead {
@@ -77,7 +77,7 @@ fn a_page_whose_origin_may_play_may_read_what_it_needs_to_play() {
         listed.rooms.all().iter().map(|room| room.handle.clone()).collect(),
         Admission::new(Capacity::default()),
         1,
-        None,
+        (None, None),
     );
     for target in SHARED {
         assert_eq!(shared(&listed, target, "https://listed.example"), (true, true), "{target}");

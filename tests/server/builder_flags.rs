@@ -15,6 +15,9 @@ use crate::program_of_units::Units;
 /// Flags without a method, and why, as in docs/accounts.md.
 const WITHOUT_METHOD: [(&str, &str); 1] = [("log", "the program chooses its own subscriber of `tracing`")];
 
+/// A lease store that does not respond: the server starts, and its rooms on demand wait.
+const NO_REDIS: &str = "redis://127.0.0.1:1";
+
 /// A flag, and the methods that do the same.
 type Row = (&'static str, fn(Server) -> Server);
 
@@ -67,6 +70,10 @@ const ROWS: &[Row] = &[
     ("drain-seconds", |server| server.drain_time(Duration::from_secs(5))),
     ("agones", |server| server.agones("http://127.0.0.1:1")),
     ("agones-allocate", |server| server.agones("http://127.0.0.1:1").agones_allocate(true)),
+    ("cluster", |server| server.rooms_on_demand(2).cluster(NO_REDIS)),
+    ("cluster-address", |server| {
+        server.rooms_on_demand(2).cluster(NO_REDIS).cluster_address("http://127.0.0.1")
+    }),
     ("capture", |server| server.capture(file("capture"))),
     ("capture-plain", |server| server.capture_plain(file("plain"))),
     ("capture-file-mb", |server| server.capture_rotation(5, None)),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,10 +31,10 @@ const KILLS: u32 = 4;
 const KILLS_VARIABLE: &str = "TICKWIRE_KILLS";
 
 /// An empty directory of this process, removed at the end.
-struct Directory(PathBuf);
+pub struct Directory(pub PathBuf);
 
 impl Directory {
-    fn new(name: &str) -> Directory {
+    pub fn new(name: &str) -> Directory {
         let path =
             PathBuf::from(format!("{}/journal-{name}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -56,37 +56,53 @@ fn serve(directory: &Path, more: &[&str]) -> Command {
 }
 
 /// A client with a key of its own.
-struct Walker {
-    client: BlockingClient,
-    player: u16,
+pub struct Walker {
+    pub client: BlockingClient,
+    pub player: u16,
 }
 
 impl Walker {
     fn connect(program: &Program, number: usize) -> Walker {
+        Walker::try_connect(program.address, "", number).expect("a player")
+    }
+
+    /// Connects to a room, whose path begins with `prefix`.
+    pub fn try_connect(address: SocketAddr, prefix: &str, number: usize) -> io::Result<Walker> {
         let key = format!("{:032x}", 0xabc0_0000 + number);
-        let url = format!("ws://{}/play?inspect_key={key}", program.address).parse().expect("a URL");
+        let url = format!("ws://{address}{prefix}/play?inspect_key={key}").parse().expect("a URL");
         let dialect = games::built_in_tables().dialect("native").expect("the dialect");
-        let mut client: BlockingClient = BlockingClient::connect(&url, None, dialect).expect("a connection");
+        let mut client: BlockingClient = BlockingClient::connect(&url, None, dialect)?;
         let hello = [1.into(), 1.into(), format!("walker {number}").into(), 2.into()];
-        client.send("hello", &hello).expect("sent");
+        client.send("hello", &hello)?;
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            let packet = client.receive(PATIENCE).expect("a packet").expect("no end");
+            let packet = client.receive(PATIENCE)?.ok_or(ErrorKind::UnexpectedEof)?;
             match packet.name.as_str() {
                 "spawned" => {
-                    return Walker { client, player: packet.number("player").expect("a number") };
+                    return Ok(Walker { client, player: packet.number("player").expect("a number") });
                 }
                 // An animal has killed it in an earlier run: its player returns with another body.
-                "died" => client.send("join", &[format!("walker {number}").into(), 2.into()]).expect("sent"),
+                "died" => client.send("join", &[format!("walker {number}").into(), 2.into()])?,
                 _ => {}
             }
         }
-        panic!("client {number} gets no player");
+        Err(ErrorKind::TimedOut.into())
     }
 
     /// Sends commands until the connection ends. Returns the tick of each acknowledged command.
-    fn walk(mut self, is_over: &AtomicBool) -> BTreeMap<u64, u32> {
-        let (mut sequence, mut acknowledged) = (0_u32, BTreeMap::new());
+    fn walk(self, is_over: &AtomicBool) -> BTreeMap<u64, u32> {
+        self.walk_from(0, is_over, &mut |_| {})
+    }
+
+    /// As [`Walker::walk`], with sequence numbers after `sequence`. Calls `on_ack` with each
+    /// acknowledged command.
+    pub fn walk_from(
+        mut self,
+        mut sequence: u32,
+        is_over: &AtomicBool,
+        on_ack: &mut dyn FnMut(u64),
+    ) -> BTreeMap<u64, u32> {
+        let mut acknowledged = BTreeMap::new();
         while !is_over.load(Ordering::Relaxed) {
             sequence += 1;
             if self.client.send("move", &[sequence.into(), Value::Nil, (sequence % 200).into()]).is_err() {
@@ -102,6 +118,7 @@ impl Walker {
                     for group in list.chunks(3) {
                         let number = |at: usize| group[at].as_u64().expect("a number");
                         let run = number(0)..number(0) + number(1);
+                        run.clone().for_each(&mut *on_ack);
                         acknowledged.extend(run.map(|sequence| (sequence, number(2) as u32)));
                     }
                 }
@@ -125,7 +142,7 @@ fn journaled(directory: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
 }
 
 /// The value of a metric.
-fn metric(program: &Program, name: &str) -> String {
+pub fn metric(program: &Program, name: &str) -> String {
     let mut stream = TcpStream::connect(program.address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

@@ -19,6 +19,8 @@ mod capture;
 mod checksums;
 mod clients;
 mod clock;
+#[cfg(target_os = "linux")]
+mod cluster;
 mod coins;
 #[cfg(target_os = "linux")]
 mod command;

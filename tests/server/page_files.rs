@@ -27,7 +27,7 @@ fn host<G: Game>(module: Option<&'static [u8]>) -> ServerState {
     config.prediction_module = module.map(PredictionModule::new);
     let room = config.room("", &config.identity);
     let rooms = vec![room.handle().clone()];
-    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1, None)
+    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1, (None, None))
 }
 
 fn get(host: &ServerState, tag: &str) -> (Response, String) {

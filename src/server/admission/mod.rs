@@ -243,6 +243,19 @@ impl Permit {
         Ok(())
     }
 
+    /// Attributes the pending request to the client of a relay, instead of the relay.
+    ///
+    /// # Errors
+    /// The cap that is reached, or the ban. The permit is then unchanged.
+    pub fn move_to_address(&mut self, prefix: AddressPrefix) -> Result<(), RefusalReason> {
+        let mut counts = self.admission.counts.lock();
+        counts.check(self.number, prefix)?;
+        let moved = counts.pool(SlotKind::Pending).move_to_address(self.number, prefix);
+        moved.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
+        self.prefix = Some(prefix);
+        Ok(())
+    }
+
     /// Marks the connection as idle until its next request. A new connection may then displace it.
     /// Returns whether the slot is still held.
     pub fn begin_idle(&self) -> bool {

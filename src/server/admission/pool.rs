@@ -128,6 +128,20 @@ impl Pool {
         Ok(())
     }
 
+    /// Attributes a slot to another address prefix, which the connection's request names.
+    ///
+    /// # Errors
+    /// As for [`Pool::set_address`].
+    pub fn move_to_address(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
+        let owner = *self.owners.get(&number).ok_or(NoSlot::Full)?;
+        if owner != Some(address) {
+            self.check_share(self.held_by(Some(address)), self.unreserved(self.free() + 1))?;
+            self.remove(number);
+            self.hold(number, Some(address));
+        }
+        Ok(())
+    }
+
     /// Releases the slot held under this number, even if it was displaced. Returns whether it was
     /// still held.
     pub fn release(&mut self, number: u64) -> bool {

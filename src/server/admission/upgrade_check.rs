@@ -96,6 +96,24 @@ impl UpgradeCheck<'_> {
         Ok((accepted, endpoint))
     }
 
+    /// Turns a permit into a client's.
+    ///
+    /// # Errors
+    /// As for [`UpgradeCheck::accept`].
+    pub fn admit_client(
+        &self,
+        address: AddressPrefix,
+        permit: &mut Permit,
+        now: Duration,
+    ) -> Result<(), Refusal> {
+        let taken = self.budgets.take(address, LimitedAction::Client, now);
+        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Client, wait))?;
+        permit
+            .convert_to(SlotKind::Client)
+            .inspect_err(|_| self.budgets.refund(address, LimitedAction::Client))?;
+        Ok(())
+    }
+
     /// Checks a request and turns its permit into a client's.
     ///
     /// # Errors
@@ -118,11 +136,7 @@ impl UpgradeCheck<'_> {
         if self.is_stopping {
             return Err(Refusal::from_rule(503, "stopping"));
         }
-        let taken = self.budgets.take(address, LimitedAction::Client, now);
-        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Client, wait))?;
-        permit
-            .convert_to(SlotKind::Client)
-            .inspect_err(|_| self.budgets.refund(address, LimitedAction::Client))?;
+        self.admit_client(address, permit, now)?;
         let (room, resume_key) = (Arc::clone(room), ResumeKey::of(head));
         let token = OfferedToken::of(head);
         Ok(AcceptedClient {

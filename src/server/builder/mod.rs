@@ -119,6 +119,8 @@ pub struct Server {
     database: Option<PathBuf>,
     journal: Option<PathBuf>,
     journal_settings: JournalSettings,
+    cluster: Option<String>,
+    cluster_address: Option<String>,
     prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
     is_capture_plain: bool,
@@ -163,6 +165,8 @@ impl Server {
             database: None,
             journal: None,
             journal_settings: JournalSettings::default(),
+            cluster: None,
+            cluster_address: None,
             prediction_module: None,
             capture: None,
             is_capture_plain: false,
@@ -334,7 +338,8 @@ impl Server {
 
     /// Sets the directory in which the rooms write journals, from which they continue after a crash
     /// or a restart with the same rules. Clients have at least a minute to resume. Rooms on demand
-    /// have no journal. One process at a time uses a directory. Not possible together with
+    /// have journals only with [`Server::cluster`], and then the other rooms have none. One process
+    /// at a time uses a directory, or the processes of one cluster. Not possible together with
     /// [`Server::state_file`] and [`RoomSpec::restore`].
     #[must_use]
     pub fn journal(self, directory: impl Into<PathBuf>) -> Server {
@@ -374,6 +379,21 @@ impl Server {
     #[must_use]
     pub fn agones_allocate(self, on: bool) -> Server {
         Server { agones_allocate: on, ..self }
+    }
+
+    /// Shares the rooms on demand with other processes: each room runs in one of them, and clients
+    /// reach it through any. The URL is `redis://HOST:PORT[/DB]`, a Redis or Valkey server that
+    /// holds the leases of rooms. Needs [`Server::rooms_on_demand`], and the feature `cluster`.
+    #[must_use]
+    pub fn cluster(self, url: impl Into<String>) -> Server {
+        Server { cluster: Some(url.into()), ..self }
+    }
+
+    /// Sets the address at which the other processes of the cluster reach this one,
+    /// `http://HOST[:PORT]`; the bound address by default.
+    #[must_use]
+    pub fn cluster_address(self, url: impl Into<String>) -> Server {
+        Server { cluster_address: Some(url.into()), ..self }
     }
 
     /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players

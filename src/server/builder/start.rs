@@ -9,9 +9,10 @@ use super::running_server::RunningServer;
 use super::start_error::StartError;
 use super::{Server, checks};
 use crate::limits;
+use crate::server::net::cluster::ClusterConfig;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::StoredWorlds;
-use crate::server::net::journal::JournalDirectory;
+use crate::server::net::journal::{JournalDirectory, JournalSettings};
 use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::server_data::ServerData;
 use crate::server::net::state_file::StateFile;
@@ -34,7 +35,8 @@ impl Server {
         }
         let failed = |rule| StartError::setting("state_file", rule);
         let state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
-        let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, self.journal_settings));
+        let settings = JournalSettings { is_shared: self.cluster.is_some(), ..self.journal_settings };
+        let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, settings));
         let journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
         let mut worlds = StoredWorlds { state_file, journal };
         let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut worlds);
@@ -90,6 +92,7 @@ impl Server {
             update_hz: first.update_hz.unwrap_or(identity.tick_hz),
             identity,
             rooms_on_demand: self.rooms_on_demand,
+            cluster: self.cluster_config()?,
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
             address_rate_limits: self.address_rate_limits,
@@ -118,6 +121,19 @@ impl Server {
         })
     }
 
+    /// Checks the settings of a cluster.
+    fn cluster_config(&self) -> Result<Option<ClusterConfig>, StartError> {
+        let Some(url) = &self.cluster else {
+            let rule = "needs cluster";
+            let is_alone = self.cluster_address.is_some();
+            return if is_alone { Err(StartError::setting("cluster_address", rule)) } else { Ok(None) };
+        };
+        let address = self.cluster_address.as_deref();
+        ClusterConfig::new(url, address, self.rooms_on_demand, self.rooms.len() > 1)
+            .map(Some)
+            .map_err(|(setting, rule)| StartError::setting(setting, rule))
+    }
+
     /// Time for which a seat stays suspended: with stored worlds, at least the time of a restart.
     fn seat_time(&self) -> Duration {
         let is_stored = self.state_file.is_some() || self.journal.is_some();
@@ -133,6 +149,10 @@ impl Server {
         if self.state_file.is_some() && (self.capture.is_some() || restores) {
             let rule = "cannot be combined with capture and with restore of a room";
             return Err(StartError::setting("state_file", rule));
+        }
+        if self.cluster.is_some() && (self.state_file.is_some() || restores) {
+            let rule = "cannot be combined with state_file and with restore of a room";
+            return Err(StartError::setting("cluster", rule));
         }
         if self.journal.is_some() && (self.state_file.is_some() || restores) {
             let rule = "cannot be combined with state_file and with restore of a room";

@@ -79,9 +79,10 @@ pub struct GameFactory<L: 'static> {
     /// fields.
     #[cfg(not(target_family = "wasm"))]
     pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
-    /// Restores a room from its journal: restores the snapshot and replays the records.
+    /// Restores a room from its journal: restores the snapshot and replays the records. The time is
+    /// of the server's clock: suspended seats expire from then on.
     #[cfg(not(target_family = "wasm"))]
-    pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig) -> ResumedRoom<L>,
+    pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig, Duration) -> ResumedRoom<L>,
     /// Replays a journal, and calls the function before each tick.
     #[cfg(not(target_family = "wasm"))]
     pub replay_journal: fn(&JournalSnapshot, &[Record], OnReplayedTick<'_>) -> Result<(), String>,
@@ -172,14 +173,14 @@ fn recover<G: Game, L: Transport>(
     snapshot: &JournalSnapshot,
     records: &[Record],
     options: RoomConfig,
+    now: Duration,
 ) -> ResumedRoom<L> {
     let mut replay = JournalReplay::<G::Sim>::new(snapshot)?;
     records.iter().try_for_each(|record| replay.apply(record))?;
     let (world, seats) = replay.finish();
     check(&world)?;
     let room = Room::<G>::new(world, options);
-    // The server's clock is at zero: rooms are recovered at its start.
-    room.handle().restore_hashed_seats(&seats, Duration::ZERO);
+    room.handle().restore_hashed_seats(&seats, now);
     Ok(Box::new(room))
 }
 

@@ -10,9 +10,14 @@
 //! [`repair`] truncates a torn tail. A record that is not synced may be lost; a record that is
 //! synced is recovered, or the recovery is refused with the file and the offset.
 //!
+//! On the shared storage of a cluster, each run has a *fence*, higher than in all earlier runs, and
+//! writes files of its own. Records that an earlier owner writes after the next one has begun are
+//! dropped by the recovery.
+//!
 //! The modules are pure. [`JournalStorage`] has the file operations of one room's directory; the
 //! server implements it with files, and the tests with a model that loses what is not synced.
 
+mod fence;
 mod identity;
 mod record;
 mod recovery;
@@ -25,12 +30,13 @@ mod tests;
 mod truncation;
 mod writer;
 
+pub use fence::{claim, highest_fence, remove_journal};
 pub use identity::WorldIdentity;
 pub use record::{Record, RecordBody};
 pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, repair};
 pub use replay::JournalReplay;
 pub use segment::SegmentHeader;
 pub use snapshot::JournalSnapshot;
-pub use storage::{FileInfo, FileKind, JournalStorage};
+pub use storage::{FileInfo, FileKind, FilePosition, JournalStorage};
 pub use truncation::{check, truncate};
 pub use writer::{JournalError, JournalRun, JournalWriter, Retention};

@@ -8,7 +8,7 @@ use super::identity::WorldIdentity;
 use super::record::{Record, RecordFault};
 use super::segment::{self, SegmentHeader};
 use super::snapshot::JournalSnapshot;
-use super::storage::{FileKind, JournalStorage};
+use super::storage::{FileKind, FilePosition, JournalStorage};
 
 /// The remedy for damage that recovery cannot decide about.
 const RESTORE_OR_TRUNCATE: &str = "restore the file from a backup, or give up everything from this \
@@ -84,6 +84,8 @@ pub struct Inspection {
     pub segments: Vec<SegmentHeader>,
     /// The sequence of the next record.
     pub next_sequence: u64,
+    /// The fence of the last run; 0 outside a cluster.
+    pub last_fence: u64,
     /// The number of the last run; 0 before the first.
     pub last_run: u32,
     /// The torn tail, which [`repair`] truncates.
@@ -104,17 +106,17 @@ pub fn inspect(
     expected: Option<&WorldIdentity>,
 ) -> Result<Inspection, RecoveryError> {
     let files = storage.list().map_err(|error| RecoveryError::Io { file: String::new(), error })?;
-    let sequences = |kind: FileKind| {
-        let mut all: Vec<u64> = files.iter().filter_map(|file| kind.sequence_of(&file.name)).collect();
+    let positions = |kind: FileKind| {
+        let mut all: Vec<_> = files.iter().filter_map(|file| kind.position_of(&file.name)).collect();
         all.sort_unstable();
         all
     };
-    let (snapshots, segments) = (sequences(FileKind::Snapshot), sequences(FileKind::Segment));
+    let (snapshots, segments) = (positions(FileKind::Snapshot), positions(FileKind::Segment));
     let mut inspection = Inspection::default();
     let names = files.iter().map(|file| &file.name);
     inspection.parts = names.filter(|name| FileKind::is_part(name)).cloned().collect();
-    for sequence in snapshots.iter().rev() {
-        match read_snapshot(storage, *sequence)? {
+    for position in snapshots.iter().rev() {
+        match read_snapshot(storage, *position)? {
             Ok(snapshot) => {
                 inspection.snapshot = Some(snapshot);
                 break;
@@ -131,31 +133,46 @@ pub fn inspect(
             (None, None) => Ok(inspection),
         };
     };
-    check_identity(expected, &snapshot.identity, FileKind::Snapshot.name(snapshot.sequence))?;
-    let (identity, start) = (snapshot.identity.clone(), snapshot.sequence);
-    (inspection.next_sequence, inspection.last_run) = (start, snapshot.run);
-    let needed: Vec<u64> = segments.into_iter().filter(|first| *first >= start).collect();
-    for (at, first) in needed.iter().enumerate() {
-        let is_last = at + 1 == needed.len();
-        inspection.read_segment(storage, *first, &identity, is_last)?;
+    let start = FilePosition::new(snapshot.fence, snapshot.sequence);
+    check_identity(expected, &snapshot.identity, FileKind::Snapshot.name(start))?;
+    let identity = snapshot.identity.clone();
+    (inspection.next_sequence, inspection.last_run, inspection.last_fence) =
+        (start.sequence, snapshot.run, start.fence);
+    let needed: Vec<FilePosition> = segments.iter().copied().filter(|position| *position >= start).collect();
+    for (at, position) in needed.iter().enumerate() {
+        // The next owner has read the records up to here: later ones of this fence are dropped.
+        let later = snapshots.iter().chain(&segments).filter(|other| other.fence > position.fence);
+        let end = later.map(|other| other.sequence).min();
+        if end.is_none_or(|end| position.sequence < end) {
+            let is_last = at + 1 == needed.len();
+            inspection.read_segment(storage, *position, &identity, (end, is_last))?;
+        }
     }
     Ok(inspection)
 }
 
-/// Makes a journal ready for the next run: truncates the torn tail, and removes incomplete files.
+/// Makes a journal ready for the next run, with this fence: truncates the torn tail, and removes
+/// incomplete files. Leaves both if the next run has a higher fence, because the process with the
+/// earlier fence may still write; the next recovery ignores them.
 ///
 /// # Errors
 /// The storage has failed.
-pub fn repair(storage: &mut impl JournalStorage, inspection: &Inspection) -> Result<(), RecoveryError> {
-    for part in &inspection.parts {
-        storage.remove(part).map_err(in_file(part))?;
-    }
-    if let Some(torn) = &inspection.torn {
-        storage.truncate(&torn.file, torn.offset).map_err(in_file(&torn.file))?;
+pub fn repair(
+    storage: &mut impl JournalStorage,
+    inspection: &Inspection,
+    fence: u64,
+) -> Result<(), RecoveryError> {
+    if inspection.last_fence == fence {
+        for part in &inspection.parts {
+            storage.remove(part).map_err(in_file(part))?;
+        }
+        if let Some(torn) = &inspection.torn {
+            storage.truncate(&torn.file, torn.offset).map_err(in_file(&torn.file))?;
+        }
     }
     // The end of the last run may not be durable yet, although it can be read.
     if let Some(last) = inspection.segments.last() {
-        let file = FileKind::Segment.name(last.first_sequence);
+        let file = FileKind::Segment.name(FilePosition::new(last.fence, last.first_sequence));
         storage.sync(&file).map_err(in_file(&file))?;
     }
     Ok(())
@@ -165,16 +182,17 @@ impl Inspection {
     fn read_segment(
         &mut self,
         storage: &impl JournalStorage,
-        first: u64,
+        position: FilePosition,
         identity: &WorldIdentity,
-        is_last: bool,
+        (end, is_last): (Option<u64>, bool),
     ) -> Result<(), RecoveryError> {
-        let file = FileKind::Segment.name(first);
+        let (file, first) = (FileKind::Segment.name(position), position.sequence);
         let bytes = storage.read(&file).map_err(in_file(&file))?;
         let (header, start) =
             SegmentHeader::decode(&bytes).map_err(|(offset, rule)| damaged(file.clone(), offset, &rule))?;
-        if header.first_sequence != first {
-            let rule = format!("the segment begins with record {}", header.first_sequence);
+        if (header.fence, header.first_sequence) != (position.fence, first) {
+            let (fence, first) = (header.fence, header.first_sequence);
+            let rule = format!("the segment begins with record {first} of fence {fence}");
             return Err(damaged(file, 0, &rule));
         }
         check_identity(Some(identity), &header.identity, file.clone())?;
@@ -182,10 +200,12 @@ impl Inspection {
         if first != expected {
             return Err(damaged(file, 0, &format!("the records from {expected} to {first} are missing")));
         }
-        let scan = segment::scan(&bytes, &header, start);
+        let mut scan = segment::scan(&bytes, &header, start);
+        scan.records.retain(|record| end.is_none_or(|end| record.sequence < end));
         self.next_sequence += scan.records.len() as u64;
         self.records.extend(scan.records);
-        if let Some((offset, rule)) = scan.fault {
+        let is_needed = end.is_none_or(|end| self.next_sequence < end);
+        if let Some((offset, rule)) = scan.fault.filter(|_| is_needed) {
             let is_undecodable = matches!(rule, RecordFault::Payload(_));
             if !is_last || is_undecodable || segment::is_damage(&bytes, &header, offset, self.next_sequence) {
                 return Err(damaged(file, offset, &rule.to_string()));
@@ -193,6 +213,7 @@ impl Inspection {
             self.torn = Some(TornTail { file, offset, bytes: bytes.len() as u64 - offset, rule });
         }
         self.last_run = self.last_run.max(header.run);
+        self.last_fence = header.fence;
         self.segments.push(header);
         Ok(())
     }
@@ -200,15 +221,18 @@ impl Inspection {
 
 fn read_snapshot(
     storage: &impl JournalStorage,
-    sequence: u64,
+    position: FilePosition,
 ) -> Result<Result<JournalSnapshot, JournalDamage>, RecoveryError> {
-    let file = FileKind::Snapshot.name(sequence);
+    let file = FileKind::Snapshot.name(position);
     let bytes = storage.read(&file).map_err(in_file(&file))?;
     let damage =
         |offset, rule| JournalDamage { file: file.clone(), offset, rule, remedy: RESTORE_OR_TRUNCATE };
     Ok(match JournalSnapshot::decode(&bytes) {
-        Ok(snapshot) if snapshot.sequence == sequence => Ok(snapshot),
-        Ok(snapshot) => Err(damage(24, format!("the snapshot is before record {}", snapshot.sequence))),
+        Ok(snapshot) if FilePosition::new(snapshot.fence, snapshot.sequence) == position => Ok(snapshot),
+        Ok(snapshot) => {
+            let (fence, sequence) = (snapshot.fence, snapshot.sequence);
+            Err(damage(24, format!("the snapshot is before record {sequence} of fence {fence}")))
+        }
         Err((offset, rule)) => Err(damage(offset, rule)),
     })
 }

@@ -6,19 +6,19 @@ use tickwire_sim::{Malformed, Reader};
 use super::identity::WorldIdentity;
 use super::record::{Record, RecordFault, sequence_and_end};
 
-const MAGIC: &[u8; 4] = b"TWG1";
+const MAGIC: &[u8; 4] = b"TWG2";
 /// Bytes of a header before the identity.
-const FIXED_BYTES: usize = 44;
+const FIXED_BYTES: usize = 52;
 
 /// The header of a segment. It is synced before the file gets its name, so a file with a damaged
 /// header is never the result of a crash.
 ///
 /// ```text
-///    0        4        8       12     16      24    28      36           44
-///    +--------+--------+-------+------+-------+-----+-------+------------+----------
-///    | "TWG1" | length | CRC32 | salt | epoch | run | first | created_ms | identity
-///    | 4 byte | u32    | u32   | u32  | u64   | u32 | u64   | u64        | of the world
-///    +--------+--------+-------+------+-------+-----+-------+------------+----------
+///    0        4        8       12     16      24    28      36      44           52
+///    +--------+--------+-------+------+-------+-----+-------+-------+------------+----------
+///    | "TWG2" | length | CRC32 | salt | epoch | run | fence | first | created_ms | identity
+///    | 4 byte | u32    | u32   | u32  | u64   | u32 | u64   | u64   | u64        | of the world
+///    +--------+--------+-------+------+-------+-----+-------+-------+------------+----------
 /// ```
 ///
 /// `length` is the length of the whole header in bytes. The CRC covers everything except itself.
@@ -31,6 +31,8 @@ pub struct SegmentHeader {
     pub epoch: u64,
     /// The number of the run, which increases with each start.
     pub run: u32,
+    /// The fence of the process that has written the segment; 0 outside a cluster.
+    pub fence: u64,
     /// The sequence of the first record.
     pub first_sequence: u64,
     /// Time of creation, in milliseconds since 1970.
@@ -47,6 +49,7 @@ impl SegmentHeader {
         out.extend(self.salt.to_le_bytes());
         out.extend(self.epoch.to_le_bytes());
         out.extend(self.run.to_le_bytes());
+        out.extend(self.fence.to_le_bytes());
         out.extend(self.first_sequence.to_le_bytes());
         out.extend(self.created_ms.to_le_bytes());
         self.identity.encode(&mut out);
@@ -64,9 +67,9 @@ impl SegmentHeader {
         let read = |bytes| {
             let mut reader = Reader::new(bytes);
             let (salt, epoch, run) = (reader.u32()?, reader.u64()?, reader.u32()?);
-            let (first_sequence, created_ms) = (reader.u64()?, reader.u64()?);
+            let (fence, first_sequence, created_ms) = (reader.u64()?, reader.u64()?, reader.u64()?);
             let identity = WorldIdentity::decode(&mut reader)?;
-            Ok(SegmentHeader { salt, epoch, run, first_sequence, created_ms, identity })
+            Ok(SegmentHeader { salt, epoch, run, fence, first_sequence, created_ms, identity })
         };
         read(&bytes[12..length]).map(|header| (header, length)).map_err(malformed)
     }

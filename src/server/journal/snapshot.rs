@@ -9,16 +9,16 @@ use super::record::{SEAT_BYTES, read_seat, write_seat};
 use super::segment::{check_seal, seal};
 use crate::server::room::HashedSeat;
 
-const MAGIC: &[u8; 4] = b"TWP1";
+const MAGIC: &[u8; 4] = b"TWP2";
 
 /// A snapshot file.
 ///
 /// ```text
-///    0        4        8       12    16      24         32     36         44      48
-///    +--------+--------+-------+-----+-------+----------+------+----------+-------+----------
-///    | "TWP1" | length | CRC32 | run | epoch | sequence | tick | checksum | seats | identity
-///    | 4 byte | u32    | u32   | u32 | u64   | u64      | u32  | u64      | u32   | of the world
-///    +--------+--------+-------+-----+-------+----------+------+----------+-------+----------
+///    0        4        8       12    16      24      32         40     44         52      56
+///    +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+----------
+///    | "TWP2" | length | CRC32 | run | epoch | fence | sequence | tick | checksum | seats | identity
+///    | 4 byte | u32    | u32   | u32 | u64   | u64   | u64      | u32  | u64      | u32   | of the world
+///    +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+----------
 ///    then each seat in 34 bytes, and the bytes of the world up to the end
 /// ```
 ///
@@ -29,6 +29,8 @@ pub struct JournalSnapshot {
     pub run: u32,
     /// The epoch of the run.
     pub epoch: u64,
+    /// The fence of the process that has written the snapshot; 0 outside a cluster.
+    pub fence: u64,
     /// The sequence of the first record that the snapshot does not include.
     pub sequence: u64,
     /// Ticks completed.
@@ -51,6 +53,7 @@ impl JournalSnapshot {
         out.extend([0; 8]);
         out.extend(self.run.to_le_bytes());
         out.extend(self.epoch.to_le_bytes());
+        out.extend(self.fence.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         out.extend(self.tick.to_le_bytes());
         out.extend(self.checksum.to_le_bytes());
@@ -76,11 +79,11 @@ impl JournalSnapshot {
 
     fn read(bytes: &[u8]) -> Result<JournalSnapshot, Malformed> {
         let mut reader = Reader::new(bytes);
-        let (run, epoch, sequence) = (reader.u32()?, reader.u64()?, reader.u64()?);
+        let (run, epoch, fence, sequence) = (reader.u32()?, reader.u64()?, reader.u64()?, reader.u64()?);
         let (tick, checksum, seats) = (reader.u32()?, reader.u64()?, reader.u32()?);
         let identity = WorldIdentity::decode(&mut reader)?;
         let seats = (0..seats).map(|_| read_seat(&mut reader)).collect::<Result<_, _>>()?;
         let world = reader.rest().into();
-        Ok(JournalSnapshot { run, epoch, sequence, tick, checksum, identity, seats, world })
+        Ok(JournalSnapshot { run, epoch, fence, sequence, tick, checksum, identity, seats, world })
     }
 }

@@ -29,6 +29,14 @@ pub trait JournalStorage {
     /// The error of the system.
     fn list(&self) -> io::Result<Vec<FileInfo>>;
 
+    /// Lists the names of the files in any order.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(self.list()?.into_iter().map(|file| file.name).collect())
+    }
+
     /// Returns the content of a file.
     ///
     /// # Errors
@@ -78,6 +86,16 @@ pub trait JournalStorage {
     fn sync_directory(&mut self) -> io::Result<()>;
 }
 
+/// The position of a file in the journal, which its name contains. A run with a higher fence comes
+/// later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FilePosition {
+    /// The fence of the run; 0 outside a cluster.
+    pub fence: u64,
+    /// The sequence with which the file begins.
+    pub sequence: u64,
+}
+
 /// The kind of a file of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -85,6 +103,18 @@ pub enum FileKind {
     Segment,
     /// The world at a sequence.
     Snapshot,
+}
+
+impl FilePosition {
+    /// Creates a position.
+    pub fn new(fence: u64, sequence: u64) -> FilePosition {
+        FilePosition { fence, sequence }
+    }
+
+    /// Returns the position in the name of a segment or snapshot.
+    pub fn of(name: &str) -> Option<FilePosition> {
+        [FileKind::Segment, FileKind::Snapshot].iter().find_map(|kind| kind.position_of(name))
+    }
 }
 
 impl FileKind {
@@ -95,29 +125,36 @@ impl FileKind {
         }
     }
 
-    /// Returns the name of the file that begins with this sequence.
-    pub fn name(self, sequence: u64) -> String {
-        format!("{sequence:0SEQUENCE_DIGITS$}{}", self.suffix())
+    /// Returns the name of the file at this position: `SEQUENCE.segment`, or
+    /// `FENCE-SEQUENCE.segment` in a cluster. Processes with different fences never write the same
+    /// file.
+    pub fn name(self, FilePosition { fence, sequence }: FilePosition) -> String {
+        let prefix = if fence == 0 { String::new() } else { format!("{fence:0SEQUENCE_DIGITS$}-") };
+        format!("{prefix}{sequence:0SEQUENCE_DIGITS$}{}", self.suffix())
     }
 
     /// Returns the name of the incomplete file.
-    pub fn part_name(self, sequence: u64) -> String {
-        self.name(sequence) + PART
+    pub fn part_name(self, position: FilePosition) -> String {
+        self.name(position) + PART
     }
 
-    /// Returns the sequence in the name of a file of this kind.
-    pub fn sequence_of(self, name: &str) -> Option<u64> {
-        let digits = name.strip_suffix(self.suffix()).filter(|digits| digits.len() == SEQUENCE_DIGITS)?;
-        digits.parse().ok().filter(|sequence| self.name(*sequence) == name)
+    /// Returns the position in the name of a file of this kind.
+    pub fn position_of(self, name: &str) -> Option<FilePosition> {
+        let digits = name.strip_suffix(self.suffix())?;
+        let (fence, sequence) = digits.split_once('-').unwrap_or(("0", digits));
+        let position = FilePosition { fence: fence.parse().ok()?, sequence: sequence.parse().ok()? };
+        Some(position).filter(|position| self.name(*position) == name)
     }
 
     /// Returns whether the file is an incomplete segment or snapshot.
     pub fn is_part(name: &str) -> bool {
-        let whole = name.strip_suffix(PART);
-        whole.is_some_and(|name| {
-            [FileKind::Segment, FileKind::Snapshot].iter().any(|kind| kind.sequence_of(name).is_some())
-        })
+        name.ends_with(PART) && FilePosition::of(without_part(name)).is_some()
     }
+}
+
+/// Returns the name that an incomplete file gets.
+pub fn without_part(name: &str) -> &str {
+    name.strip_suffix(PART).unwrap_or(name)
 }
 
 /// Creates a file with these bytes under its name: written aside, synced, renamed, and the
@@ -127,10 +164,10 @@ impl FileKind {
 /// The operation that failed, the file and the error.
 pub fn write_whole(
     storage: &mut impl JournalStorage,
-    (kind, sequence): (FileKind, u64),
+    (kind, position): (FileKind, FilePosition),
     bytes: &[u8],
 ) -> Result<(), (&'static str, String, io::Error)> {
-    let (part, name) = (kind.part_name(sequence), kind.name(sequence));
+    let (part, name) = (kind.part_name(position), kind.name(position));
     let failed = |operation| {
         let file = part.clone();
         move |error| (operation, file, error)

@@ -5,7 +5,7 @@ use std::io;
 use super::recovery::{JournalDamage, RecoveryError, inspect};
 use super::segment::{self, SegmentHeader};
 use super::snapshot::JournalSnapshot;
-use super::storage::{FileKind, JournalStorage};
+use super::storage::{FileKind, FilePosition, JournalStorage};
 
 /// The remedy for a fault of a file that recovery may not need.
 const UNUSED_OR_REFUSED: &str = "recovery uses another file, or refuses this one";
@@ -20,9 +20,9 @@ pub fn check(storage: &impl JournalStorage) -> io::Result<Vec<JournalDamage>> {
     files.sort_unstable();
     let mut faults = Vec::new();
     for file in files {
-        let fault = if FileKind::Snapshot.sequence_of(&file).is_some() {
+        let fault = if FileKind::Snapshot.position_of(&file).is_some() {
             JournalSnapshot::decode(&storage.read(&file)?).err()
-        } else if FileKind::Segment.sequence_of(&file).is_some() {
+        } else if FileKind::Segment.position_of(&file).is_some() {
             let bytes = storage.read(&file)?;
             match SegmentHeader::decode(&bytes) {
                 Ok((header, start)) => {
@@ -61,16 +61,13 @@ pub fn truncate(storage: &mut impl JournalStorage) -> Result<Vec<JournalDamage>,
 
 /// Removes the damaged end of a file, and all later files.
 fn remove_from(storage: &mut impl JournalStorage, damage: &JournalDamage) -> io::Result<()> {
-    let Some(first) = FileKind::Segment.sequence_of(&damage.file) else {
+    let Some(first) = FileKind::Segment.position_of(&damage.file) else {
         storage.remove(&damage.file)?;
         return storage.sync_directory();
     };
     let bytes = storage.read(&damage.file)?;
     let is_in_records = SegmentHeader::decode(&bytes).is_ok_and(|(_, start)| damage.offset >= start as u64);
-    let later = |file: &str| {
-        let kinds = [FileKind::Segment, FileKind::Snapshot];
-        kinds.iter().find_map(|kind| kind.sequence_of(file)).is_some_and(|sequence| sequence > first)
-    };
+    let later = |file: &str| FilePosition::of(file).is_some_and(|position| position > first);
     let files = storage.list()?;
     for file in files.iter().filter(|file| later(&file.name)) {
         storage.remove(&file.name)?;

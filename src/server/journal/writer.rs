@@ -7,7 +7,7 @@ use super::identity::WorldIdentity;
 use super::record::{Record, RecordBody};
 use super::segment::SegmentHeader;
 use super::snapshot::JournalSnapshot;
-use super::storage::{FileKind, JournalStorage, write_whole};
+use super::storage::{FileKind, FilePosition, JournalStorage, write_whole};
 use crate::limits;
 
 /// The constants of one run of a room, which the files contain.
@@ -19,6 +19,8 @@ pub struct JournalRun {
     pub run: u32,
     /// The epoch of the run.
     pub epoch: u64,
+    /// The fence of the process; 0 outside a cluster.
+    pub fence: u64,
     /// Random number for the CRC of records: see [`SegmentHeader::salt`].
     pub salt: u32,
     /// Bytes after which a segment ends.
@@ -122,6 +124,16 @@ impl<S: JournalStorage> JournalWriter<S> {
         Ok(writer)
     }
 
+    /// The storage.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// Ends the writer. Records that are not written yet are dropped.
+    pub fn into_storage(self) -> S {
+        self.storage
+    }
+
     /// The constants of the run.
     pub fn run(&self) -> &JournalRun {
         &self.run
@@ -193,8 +205,8 @@ impl<S: JournalStorage> JournalWriter<S> {
     }
 
     /// Removes the oldest files while they exceed the retention. The newest
-    /// [`limits::JOURNAL_MIN_SNAPSHOTS`] snapshots and the records after them remain. Returns the
-    /// number of removed files.
+    /// [`limits::JOURNAL_MIN_SNAPSHOTS`] snapshots and the records after them remain, and so do the
+    /// files of higher fences. Returns the number of removed files.
     ///
     /// # Errors
     /// The storage has failed. The journal can still be written.
@@ -202,16 +214,15 @@ impl<S: JournalStorage> JournalWriter<S> {
         let failed =
             |operation, file: &str, error| JournalError::Io { operation, file: file.to_owned(), error };
         let files = self.storage.list().map_err(|error| failed("list", "the directory", error))?;
-        let kinds = [FileKind::Snapshot, FileKind::Segment];
-        let number = |name: &str| kinds.iter().find_map(|kind| kind.sequence_of(name));
-        let mut snapshots: Vec<u64> =
-            files.iter().filter_map(|file| FileKind::Snapshot.sequence_of(&file.name)).collect();
+        let is_own = |position: &FilePosition| position.fence <= self.run.fence;
+        let snapshots = files.iter().filter_map(|file| FileKind::Snapshot.position_of(&file.name));
+        let mut snapshots: Vec<FilePosition> = snapshots.filter(is_own).collect();
         snapshots.sort_unstable_by(|one, other| other.cmp(one));
         let Some(needed) = snapshots.get(limits::JOURNAL_MIN_SNAPSHOTS - 1) else { return Ok(0) };
         let mut left: u64 = files.iter().map(|file| file.bytes).sum();
-        let old = files.iter().filter_map(|file| Some((number(&file.name)?, file)));
-        let mut old: Vec<_> = old.filter(|(sequence, _)| sequence < needed).collect();
-        old.sort_by_key(|(sequence, _)| *sequence);
+        let old = files.iter().filter_map(|file| Some((FilePosition::of(&file.name)?, file)));
+        let mut old: Vec<_> = old.filter(|(position, _)| position < needed).collect();
+        old.sort_by_key(|(position, _)| *position);
         let mut removed = 0;
         for (_, file) in old {
             let age_ms = now_ms.saturating_sub(file.modified_ms);
@@ -267,17 +278,19 @@ impl<S: JournalStorage> JournalWriter<S> {
         if bytes > max_bytes {
             return Err(JournalError::TooLarge { bytes, max_bytes });
         }
-        let (run, epoch) = (self.run.run, self.run.epoch);
-        let snapshot = JournalSnapshot { run, epoch, sequence: self.next_sequence, ..snapshot.clone() };
+        let JournalRun { run, epoch, fence, .. } = self.run;
+        let snapshot =
+            JournalSnapshot { run, epoch, fence, sequence: self.next_sequence, ..snapshot.clone() };
         self.write_file(FileKind::Snapshot, &snapshot.encode())
     }
 
     fn begin_segment(&mut self, now_ms: u64) -> Result<(), JournalError> {
-        let JournalRun { identity, run, epoch, salt, .. } = &self.run;
+        let JournalRun { identity, run, epoch, fence, salt, .. } = &self.run;
         let header = SegmentHeader {
             salt: *salt,
             epoch: *epoch,
             run: *run,
+            fence: *fence,
             first_sequence: self.next_sequence,
             created_ms: now_ms,
             identity: identity.clone(),
@@ -285,12 +298,17 @@ impl<S: JournalStorage> JournalWriter<S> {
         let bytes = header.encode();
         self.write_file(FileKind::Segment, &bytes)?;
         self.header_bytes = bytes.len() as u64;
-        self.segment = (FileKind::Segment.name(self.next_sequence), self.header_bytes);
+        self.segment = (FileKind::Segment.name(self.position()), self.header_bytes);
         Ok(())
     }
 
+    fn position(&self) -> FilePosition {
+        FilePosition::new(self.run.fence, self.next_sequence)
+    }
+
     fn write_file(&mut self, kind: FileKind, bytes: &[u8]) -> Result<(), JournalError> {
-        let written = write_whole(&mut self.storage, (kind, self.next_sequence), bytes);
+        let position = self.position();
+        let written = write_whole(&mut self.storage, (kind, position), bytes);
         written.map_err(|(operation, file, error)| JournalError::Io { operation, file, error })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tickwire_sim::WorldParams;
 
 use super::agones::settings::AgonesSettings;
+use super::cluster::ClusterConfig;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::journal::RoomJournals;
@@ -62,6 +63,8 @@ pub struct ServerConfig {
     pub udp_public: Option<UdpPublic>,
     /// The file for the keys of lanes (`--key-log`).
     pub key_log: Option<Arc<KeyLog>>,
+    /// The cluster to which the server belongs (`--cluster`).
+    pub cluster: Option<ClusterConfig>,
     /// The journals of the rooms (`--journal`).
     pub journal: Option<Arc<RoomJournals>>,
     /// Bans, notice and best players, with their file if there is one (`--database`).
@@ -138,6 +141,7 @@ impl ServerConfig {
             lane: LaneMode::Off,
             udp_public: None,
             key_log: None,
+            cluster: None,
             journal: None,
             data: Arc::default(),
             self_check: false,

@@ -7,7 +7,8 @@
 //!                  ├─ POST /admin ─► body, commands, response, close
 //!                  ├─ Upgrade to /wire ─► access? slot? ─► 101 ─► inspector
 //!                  ├─ violation ─► 4xx, close
-//!                  └─ Upgrade ─► wire format? origin? slot? ─► 101 ─► client thread
+//!                  └─ Upgrade ─► wire format? origin? slot? ─┬─► 101 ─► client thread
+//!                                                            └─ another process ─► relay
 //! ```
 //!
 //! A request that fails a check (`?`) is refused with a status. [`limits::HEAD_TIMEOUT`] is an
@@ -15,7 +16,7 @@
 //! a further head may follow a page. Every slot is released when the connection ends, and no panic
 //! leaves this thread.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,6 +29,8 @@ use super::any_room;
 use super::blocking_io::write_all;
 use super::bots;
 use super::client_thread;
+use super::cluster::placement::{self, Placement};
+use super::cluster::relay;
 use super::console::http_admin;
 use super::drain;
 use super::forwarded;
@@ -47,6 +50,7 @@ use crate::server::admission::Permit;
 use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::{AcceptedClient, SUBPROTOCOLS, UpgradeCheck};
+use crate::server::cluster::Holder;
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
@@ -177,7 +181,7 @@ fn respond(
         respond_and_close(stream, &response.head, &response.body);
         return Ok(AfterResponse::Closed);
     }
-    upgrade(host, stream, (head, raw), (peer, address), permit)
+    upgrade(host, stream, (head, raw, early_bytes), (peer, address), permit)
 }
 
 /// Upgrades the request to a client.
@@ -185,11 +189,18 @@ fn respond(
 fn upgrade(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
-    (head, mut raw): (&RequestHead, Vec<u8>),
+    (head, mut raw, early_bytes): (&RequestHead, Vec<u8>, &[u8]),
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
 ) -> Result<AfterResponse, Refusal> {
-    let (entry, hosted, presence) = accept_client(host, head, address, permit)?;
+    let (entry, hosted, presence) = match accept_client(host, head, address, permit)? {
+        Accepted::Here(entry, hosted, presence) => (*entry, hosted, presence),
+        Accepted::Elsewhere(owner, owner_stream) => {
+            info!(%address, to = owner.address, "a client is relayed");
+            relay::run(host, stream, (&owner, owner_stream), (&raw, early_bytes), address.ip());
+            return Ok(AfterResponse::Closed);
+        }
+    };
     if write_all(stream, &entry.response, limits::HEAD_TIMEOUT).is_err() {
         return Ok(AfterResponse::Closed);
     }
@@ -203,6 +214,7 @@ fn upgrade(
     }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // Captures record the connection as it is, with the proxy as the peer.
+    relay::remove_header(&mut raw);
     hosted.redact_name(&mut raw);
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
@@ -212,6 +224,14 @@ fn upgrade(
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), transport, entry, now)), presence))
 }
 
+/// An accepted upgrade request.
+enum Accepted {
+    /// A client of a room of this process.
+    Here(Box<AcceptedClient>, Arc<RunningRoom>, RoomPermit),
+    /// A client of a room of another process.
+    Elsewhere(Holder, TcpStream),
+}
+
 /// Checks an upgrade request, enters the room of its path and wakes the room.
 #[inline(never)] // Keeps the checks off the stack while a client is constructed.
 fn accept_client(
@@ -219,7 +239,7 @@ fn accept_client(
     head: &RequestHead,
     address: SocketAddr,
     permit: &mut Permit,
-) -> Result<(AcceptedClient, Arc<RunningRoom>, RoomPermit), Refusal> {
+) -> Result<Accepted, Refusal> {
     let (name, _) = routes::split_room_path(head.path());
     let prefix = AddressPrefix::from_ip(address.ip());
     let door = UpgradeCheck {
@@ -237,12 +257,27 @@ fn accept_client(
         Some(wanted) => Some(any_room::enter(host, head, address, &door, wanted)?),
         None => host.rooms.enter(name),
     };
+    let is_relayed = relay::client_address(host, head)?.is_some();
     if entered.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
         // Checked before the room is created: a request that would be refused must not create one.
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
-        rooms_on_demand::admit(host, head, address)
-            .map_err(|breach| Refusal::closed(accepted.response, &endpoint, breach))?;
-        entered = Some(rooms_on_demand::join_or_create(host, name, prefix)?);
+        let admit = || {
+            rooms_on_demand::admit(host, head, address)
+                .map_err(|breach| Refusal::closed(accepted.response.clone(), &endpoint, breach))
+        };
+        entered = Some(match &host.cluster {
+            Some(cluster) => match placement::place(host, cluster, (name, prefix, is_relayed), admit)? {
+                Placement::Here(joined) => joined,
+                Placement::Elsewhere(owner, stream) => {
+                    door.admit_client(prefix, permit, host.now())?;
+                    return Ok(Accepted::Elsewhere(owner, stream));
+                }
+            },
+            None => {
+                admit()?;
+                rooms_on_demand::join_or_create(host, name, prefix)?
+            }
+        });
     }
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
@@ -250,7 +285,7 @@ fn accept_client(
         UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_room_full: is_full, ..door };
     drain::check_upgrade(host, head, address, &door)?;
     let mut entry = door.accept(head, prefix, permit, host.now())?;
-    entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
+    entry.is_local = !is_relayed && access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
     if wanted.is_some() {
@@ -258,7 +293,7 @@ fn accept_client(
     }
     hosted.wake();
     bots::make_room(host, &hosted);
-    Ok((entry, hosted, presence))
+    Ok(Accepted::Here(Box::new(entry), hosted, presence))
 }
 
 /// Replaces the peer's IP address with the client's, as named by a trusted proxy. The port remains
@@ -270,6 +305,9 @@ fn resolve_client_address(
     permit: &mut Permit,
 ) -> Result<(), Refusal> {
     let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
+    if let Some(client) = relay::client_address(host, head)? {
+        return resolve_relayed_address(host, (address, client), permit);
+    }
     let client = forwarded::client_address(proxies, peer, head)
         .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED_RULE, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
@@ -281,4 +319,19 @@ fn resolve_client_address(
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(())
+}
+
+/// Replaces the address of another process of the cluster with the address of its client. The
+/// listener has counted the connection toward the process.
+fn resolve_relayed_address(
+    host: &ServerState,
+    (address, client): (&mut SocketAddr, IpAddr),
+    permit: &mut Permit,
+) -> Result<(), Refusal> {
+    let (relay, prefix) = (AddressPrefix::from_ip(address.ip()), AddressPrefix::from_ip(client));
+    address.set_ip(client);
+    permit.move_to_address(prefix)?;
+    host.budgets().refund(relay, LimitedAction::Connection);
+    let taken = host.budgets().take(prefix, LimitedAction::Connection, host.now());
+    taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))
 }

@@ -17,6 +17,7 @@
 //! - [`server_handle`] starts and stops the threads, and [`server_state`] holds their shared state.
 //! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests, and
 //!   [`any_room`] chooses one for a request that wants any.
+//! - [`cluster`] finds the process that has a room, and relays clients to it.
 //! - [`console`] executes operator commands.
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`bots`] runs the players that fill rooms with few people.
@@ -35,6 +36,7 @@ pub mod any_room;
 pub mod blocking_io;
 pub mod bots;
 pub mod client_thread;
+pub mod cluster;
 pub mod config;
 pub mod connection;
 pub mod console;

@@ -10,16 +10,18 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread;
 
 use tickwire_sim::WorldParams;
 use tracing::{error, info};
 
-use super::TcpGameFactory;
+use super::cluster::{RoomLease, placement};
 use super::config::new_epoch;
 use super::drain;
 use super::room_thread;
 use super::rooms::{AnyRoom, CreateRoomError, RoomLimits, RoomPermit, RoomReservation, RunningRoom};
 use super::server_state::ServerState;
+use super::{TcpGameFactory, TcpRoom};
 use crate::game::{CloseReason, GameInfo, RoomConditions};
 use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
@@ -103,8 +105,8 @@ pub fn join_or_create(
             return Ok(entered);
         }
         drain::check(host)?;
-        if let Some(making) = host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)? {
-            return create(host, making, creator, &RoomConditions::default());
+        if let Some(reservation) = reserve(host, name, creator)? {
+            return create(host, NewRoom::new(reservation, creator));
         }
     }
 }
@@ -135,7 +137,11 @@ pub fn join_any_or_create(
         let new_room = Some((&*name, creator, room_limits(host)));
         match host.rooms.enter_any(game.name, wanted, new_room).map_err(refused)? {
             AnyRoom::Entered(room, permit) => return Ok((room, Some(permit))),
-            AnyRoom::Reserved(making) => return create(host, making, creator, wanted),
+            AnyRoom::Reserved(reservation) => {
+                let lease = placement::acquire_unnamed(host, &name)?;
+                let wanted = wanted.clone();
+                return create(host, NewRoom { reservation, creator, wanted, lease });
+            }
             // A room has this name.
             AnyRoom::None => {}
         }
@@ -150,25 +156,63 @@ fn new_name() -> String {
     format!("room-{}", bits.iter().map(sign).collect::<String>())
 }
 
-/// Creates the room and enters it. A room that does not meet the conditions is not listed.
-fn create(
-    host: &Arc<ServerState>,
-    making: RoomReservation<'_>,
+/// A room to create.
+#[derive(Debug)]
+pub struct NewRoom<'a> {
+    /// The reserved name.
+    pub reservation: RoomReservation<'a>,
+    /// Address prefix of the client that requests the room.
+    pub creator: AddressPrefix,
+    /// Conditions that the room must meet.
+    pub wanted: RoomConditions,
+    /// The lease of the room, in a cluster.
+    pub lease: Option<RoomLease>,
+}
+
+impl NewRoom<'_> {
+    /// A room without conditions and without a lease.
+    pub fn new(reservation: RoomReservation<'_>, creator: AddressPrefix) -> NewRoom<'_> {
+        NewRoom { reservation, creator, wanted: RoomConditions::default(), lease: None }
+    }
+}
+
+/// Reserves the name of a room. Returns `None` if the room exists.
+///
+/// # Errors
+/// The refusal for the limit that is reached.
+pub fn reserve<'a>(
+    host: &'a ServerState,
+    name: &str,
     creator: AddressPrefix,
-    wanted: &RoomConditions,
-) -> Result<JoinedRoom, Refusal> {
+) -> Result<Option<RoomReservation<'a>>, Refusal> {
+    host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)
+}
+
+/// Creates the room and enters it. A room that does not meet the conditions is not listed. In a
+/// cluster, the room is recovered from its journal if it has one.
+///
+/// # Errors
+/// The refusal. The lease is then released.
+pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
+    let name = Arc::clone(new.reservation.path_name());
+    let has_lease = new.lease.is_some();
+    let created = create_with_lease(host, new);
+    if let (true, Err(_), Some(cluster)) = (has_lease, &created, &host.cluster) {
+        cluster.abandon_room(host, &name);
+    }
+    created
+}
+
+fn create_with_lease(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
+    let NewRoom { reservation, creator, wanted, lease } = new;
     let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
     taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
-    let like = host.room();
-    let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
-    let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
-    let options =
-        RoomConfig { name: making.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
-    let mut core = (game.new_room)(&identity, options);
+    let mut core = new_core(host, &reservation, lease)?;
     if !wanted.fit(&core.handle().properties.get()) {
         return Err(Refusal::from_rule(503, NO_ROOM_FITS));
     }
-    let (room, presence) = making.create_run(Arc::clone(core.handle()), &host.metrics, host.now());
+    let seed = core.handle().identity.seed;
+    let (room, presence) = reservation.create_run(Arc::clone(core.handle()), &host.metrics, host.now());
     host.tap.add_room(&room.run());
     // A capture must contain the initial world before any bytes of a client.
     if host.tap.wants_world() {
@@ -177,7 +221,9 @@ fn create(
     room_thread::report_start(host, &room);
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
     let run = move || {
+        let name = Arc::clone(&of_thread.path_name);
         room_thread::run_instance(&for_thread, of_thread, core);
+        for_thread.cluster.iter().for_each(|cluster| cluster.end_room(&for_thread, &name));
         for_thread.room_threads.leave();
     };
     match threads::spawn(&format!("world {}", room.name()), run) {
@@ -190,8 +236,38 @@ fn create(
             return Err(Refusal::from(RefusalReason::Unavailable));
         }
     }
-    info!(room = room.label(), address = %creator, seed = identity.seed, "room made on demand");
-    making.publish(&room);
+    info!(room = room.label(), address = %creator, seed, "room made on demand");
+    reservation.publish(&room);
     room.wake();
     Ok((room, presence))
+}
+
+/// Creates the world of a room: a new one, or in a cluster the one of its journal.
+fn new_core(
+    host: &Arc<ServerState>,
+    reservation: &RoomReservation<'_>,
+    lease: Option<RoomLease>,
+) -> Result<Box<TcpRoom>, Refusal> {
+    let like = host.room();
+    let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
+    let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
+    let options =
+        RoomConfig { name: reservation.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
+    let (Some(lease), Some(journal)) = (lease, &host.config.journal) else {
+        return Ok((game.new_room)(&identity, options));
+    };
+    let room = (&**reservation.path_name(), options);
+    // In a thread with a larger stack, because the ticks of the journal are replayed.
+    let open = || journal.open_room(&game, &identity, room, (lease.fence, lease.guard), host.now());
+    let opened = thread::scope(|scope| scope.spawn(open).join());
+    match opened.unwrap_or_else(|_| Err("a panic of the recovery".to_owned())) {
+        Ok((core, is_recovered)) => {
+            host.metrics.cluster_takeovers.inc_by(is_recovered.into());
+            Ok(core)
+        }
+        Err(why) => {
+            error!("a room cannot be recovered: {why}");
+            Err(Refusal::from_rule(503, placement::UNRECOVERABLE))
+        }
+    }
 }

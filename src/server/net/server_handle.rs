@@ -10,6 +10,7 @@ use std::time::Instant;
 use tickwire_sim::WorldParams;
 
 use super::accept::{self, AcceptLoop};
+use super::cluster::{self, Cluster};
 use super::config::ServerConfig;
 use super::console::Console;
 use super::console::commands::find_room;
@@ -50,6 +51,8 @@ pub struct ServerHandle {
     storage_threads: Vec<JoinHandle<()>>,
     /// The thread of `--agones`, if enabled.
     agones_thread: Option<JoinHandle<()>>,
+    /// The renewal thread, in a cluster.
+    renewal_thread: Option<JoinHandle<()>>,
     /// The thread of the bots, if rooms are filled with bots.
     bots_thread: Option<JoinHandle<()>>,
 }
@@ -109,12 +112,16 @@ impl ServerHandle {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let lanes = lane_thread::bind(&config, address);
+        let cluster = config.cluster.as_ref().map(|cluster| Cluster::new(cluster, address)).transpose();
+        let cluster = cluster.map_err(|rule| io::Error::new(io::ErrorKind::InvalidInput, rule))?;
         config.key_log.iter().for_each(|log| log.warn());
-        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, lanes));
+        let host =
+            Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, (lanes, cluster)));
         let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;
         host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
         let (self_check_thread, storage_threads) = (start_self_check(&host)?, start_storage(&host)?);
+        let renewal_thread = start_renewals(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
         for room in rooms {
@@ -135,6 +142,7 @@ impl ServerHandle {
             self_check_thread,
             storage_threads,
             agones_thread,
+            renewal_thread,
             bots_thread,
         })
     }
@@ -296,6 +304,12 @@ impl ServerHandle {
         for thread in others.chain(self.storage_threads.drain(..)) {
             let _ = thread.join();
         }
+        // After the last sync of the journals.
+        if let Some(cluster) = &host.cluster {
+            cluster.stop_renewals();
+            self.renewal_thread.take().map(JoinHandle::join);
+            cluster.release_all(host);
+        }
         host.recorder.finish();
         host.events.finish();
         left
@@ -344,6 +358,12 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
     }
     let listener = host.tap.subscribe(None, limits::SELF_CHECK_QUEUE_BYTES);
     spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
+}
+
+/// Starts the renewal thread, in a cluster.
+fn start_renewals(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
+    let is_in_cluster = host.cluster.is_some();
+    is_in_cluster.then(|| spawn(host, "lease renewal", |host| cluster::run_renewals(host))).transpose()
 }
 
 /// Starts the writer threads of the journals and of the database, if there are any.

@@ -9,6 +9,7 @@ use tracing::warn;
 use super::accept::Connections;
 use super::agones::signal::AgonesSignal;
 use super::bots::BotSignal;
+use super::cluster::Cluster;
 use super::config::ServerConfig;
 use super::drain::drain_timer::DrainTimer;
 use super::inspector::ended_clients::EndedClients;
@@ -81,6 +82,8 @@ pub struct ServerState {
     pub rooms: Arc<Rooms>,
     /// Threads of the rooms on demand.
     pub room_threads: RoomThreads,
+    /// The part of this process in a cluster, if it belongs to one.
+    pub cluster: Option<Cluster>,
     /// The UDP socket of the lanes, if the server has one.
     pub lanes: Option<Arc<LaneSocket>>,
     started: Instant,
@@ -110,7 +113,7 @@ impl ServerState {
         rooms: Vec<Arc<RoomHandle>>,
         admission: Arc<Admission>,
         workers: usize,
-        lanes: Option<Arc<LaneSocket>>,
+        (lanes, cluster): (Option<Arc<LaneSocket>>, Option<Cluster>),
     ) -> ServerState {
         let metrics = Arc::new(Metrics::new(workers, &config.codes));
         let (tap, started) = (Tap::default(), Instant::now());
@@ -145,6 +148,7 @@ impl ServerState {
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
             rooms: hosted,
             room_threads: RoomThreads::default(),
+            cluster,
             lanes,
             started,
             suspended: Suspended::start(),
@@ -165,12 +169,18 @@ impl ServerState {
         let room = config.room("", &config.identity);
         let room = Arc::clone(room.handle());
         let admission = Admission::new(crate::server::admission::Capacity::default());
-        ServerState::new(config, vec![room], admission, 1, None)
+        ServerState::new(config, vec![room], admission, 1, (None, None))
     }
 
     /// The server's clock: time since its start.
     pub fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The clock of leases: time since the server's start, with the time for which the machine was
+    /// suspended.
+    pub fn lease_clock(&self) -> Duration {
+        self.now() + self.suspended.time()
     }
 
     /// Returns the rate limits shared by the clients of one address, after recording the suspended

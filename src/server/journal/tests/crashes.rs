@@ -65,7 +65,7 @@ fn run_with_crashes(seed: u32, fault: Option<PlantedFault>, counts: &mut Counts)
 fn recovers_without_newest_snapshot(image: &ModelDisk, whole: &Inspection) -> Result<bool, String> {
     let files = image.list().map_err(|error| error.to_string())?;
     let mut snapshots: Vec<String> = files.into_iter().map(|file| file.name).collect();
-    snapshots.retain(|name| FileKind::Snapshot.sequence_of(name).is_some());
+    snapshots.retain(|name| FileKind::Snapshot.position_of(name).is_some());
     let [.., _, newest] = &snapshots[..] else { return Ok(false) };
     image.flip(newest, 400);
     let other = inspect(image, None).map_err(|why| why.to_string())?;

@@ -9,7 +9,8 @@ use super::model_room::{ModelRoom, identity};
 use crate::limits;
 use crate::server::journal::record::RecordFault;
 use crate::server::journal::{
-    FileKind, JournalSnapshot, JournalStorage, Record, RecordBody, Retention, SegmentHeader, inspect,
+    FileKind, FilePosition, JournalSnapshot, JournalStorage, Record, RecordBody, Retention, SegmentHeader,
+    inspect,
 };
 use crate::server::room::{HashedSeat, SeatChange, SeatKeyHash};
 use crate::util::address_prefix::AddressPrefix;
@@ -68,13 +69,21 @@ fn a_record_of_an_unknown_kind_or_with_a_length_above_the_limit_is_a_fault() {
 
 #[test]
 fn headers_and_snapshots_round_trip_and_every_cut_is_a_fault() {
-    let header =
-        SegmentHeader { salt: 1, epoch: 2, run: 3, first_sequence: 4, created_ms: 5, identity: identity() };
+    let header = SegmentHeader {
+        salt: 1,
+        epoch: 2,
+        run: 3,
+        fence: 9,
+        first_sequence: 4,
+        created_ms: 5,
+        identity: identity(),
+    };
     let bytes = header.encode();
     assert_eq!(SegmentHeader::decode(&bytes), Ok((header, bytes.len())));
     let snapshot = JournalSnapshot {
         run: 1,
         epoch: 2,
+        fence: 9,
         sequence: 3,
         tick: 4,
         checksum: 5,
@@ -87,17 +96,28 @@ fn headers_and_snapshots_round_trip_and_every_cut_is_a_fault() {
     assert!((0..bytes.len()).all(|length| SegmentHeader::decode(&bytes[..length]).is_err()));
     assert!((0..encoded.len()).all(|length| JournalSnapshot::decode(&encoded[..length]).is_err()));
     let mut newer = encoded;
-    newer[3] = b'2';
+    newer[3] = b'3';
     let (offset, rule) = JournalSnapshot::decode(&newer).expect_err("another version");
     assert_eq!((offset, rule.contains("another version")), (0, true), "{rule}");
 }
 
 #[test]
 fn file_names_contain_the_sequence_and_other_names_are_ignored() {
-    assert_eq!(FileKind::Segment.name(1812), "00000000000000001812.segment");
-    assert_eq!(FileKind::Snapshot.sequence_of("00000000000000001812.snapshot"), Some(1812));
-    for other in ["1812.snapshot", "00000000000000001812.segment", "+0000000000000001812.snapshot", "lock"] {
-        assert_eq!(FileKind::Snapshot.sequence_of(other), None, "{other}");
+    for (position, name) in [
+        (FilePosition::new(0, 1812), "00000000000000001812.segment"),
+        (FilePosition::new(7, 1812), "00000000000000000007-00000000000000001812.segment"),
+    ] {
+        assert_eq!(FileKind::Segment.name(position), name);
+        assert_eq!(FileKind::Segment.position_of(name), Some(position));
+    }
+    for other in [
+        "1812.snapshot",
+        "00000000000000001812.segment",
+        "+0000000000000001812.snapshot",
+        "7-8.snapshot",
+        "lock",
+    ] {
+        assert_eq!(FileKind::Snapshot.position_of(other), None, "{other}");
     }
     assert!(FileKind::is_part("00000000000000001812.snapshot.part"));
     assert!(!FileKind::is_part("notes.part"));

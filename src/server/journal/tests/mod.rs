@@ -2,6 +2,7 @@
 
 mod crashes;
 mod faults;
+mod fences;
 mod formats;
 mod model_disk;
 mod model_room;

@@ -81,6 +81,7 @@ impl ModelState {
         JournalSnapshot {
             run: 0,
             epoch: 0,
+            fence: 0,
             sequence: 0,
             tick: self.tick,
             checksum: self.world,
@@ -105,6 +106,8 @@ pub struct ModelRoom {
     pub acknowledged: u64,
     /// Number of runs.
     pub runs: u32,
+    /// The fence of the next run.
+    pub fence: u64,
 }
 
 impl ModelRoom {
@@ -138,7 +141,7 @@ impl ModelRoom {
     /// The storage has failed, or the recovery is refused.
     pub fn recover(disk: &mut ModelDisk) -> Result<Inspection, RecoveryError> {
         let inspection = inspect(disk, Some(&identity()))?;
-        repair(disk, &inspection)?;
+        repair(disk, &inspection, 0)?;
         Ok(inspection)
     }
 
@@ -149,18 +152,33 @@ impl ModelRoom {
     pub fn run(&mut self, disk: &ModelDisk, rng: &mut Rng, actions: u32) -> Result<(), JournalError> {
         let mut writer = self.begin(disk, rng)?;
         for _ in 0..actions {
-            match rng.below(20) {
-                0..12 => self.append(&mut writer, rng)?,
-                12..15 => writer.flush()?,
-                15..18 => self.acknowledged = writer.sync()?,
-                18 => writer.snapshot(&self.snapshot(), 0)?,
-                _ => {
-                    let retention = Retention { bytes: RETAINED_BYTES, age_ms: u64::MAX };
-                    writer.retain(retention, 0)?;
-                }
+            if let Some(synced) = self.act(&mut writer, rng)? {
+                self.acknowledged = synced;
             }
         }
         Ok(())
+    }
+
+    /// Does one random action. Returns the sequence after the last record after a sync.
+    ///
+    /// # Errors
+    /// The disk has failed.
+    pub fn act(
+        &mut self,
+        writer: &mut JournalWriter<ModelDisk>,
+        rng: &mut Rng,
+    ) -> Result<Option<u64>, JournalError> {
+        match rng.below(20) {
+            0..12 => self.append(writer, rng)?,
+            12..15 => writer.flush()?,
+            15..18 => return writer.sync().map(Some),
+            18 => writer.snapshot(&self.snapshot(), 0)?,
+            _ => {
+                let retention = Retention { bytes: RETAINED_BYTES, age_ms: u64::MAX };
+                writer.retain(retention, 0)?;
+            }
+        }
+        Ok(None)
     }
 
     /// Begins a run.
@@ -172,6 +190,7 @@ impl ModelRoom {
             identity: identity(),
             run: self.runs,
             epoch: 5,
+            fence: self.fence,
             salt: rng.next_u64() as u32,
             segment_bytes: SEGMENT_BYTES,
         };

@@ -21,6 +21,11 @@ impl FileStorage {
         FileStorage { directory, open: None }
     }
 
+    /// Removes the directory if it is empty.
+    pub fn remove_directory(self) {
+        let _ = fs::remove_dir(&self.directory);
+    }
+
     /// Returns the open file with this name, or opens it at its end.
     fn file(&mut self, name: &str) -> io::Result<&mut File> {
         if self.open.as_ref().is_none_or(|(open, _)| open != name) {
@@ -38,7 +43,11 @@ impl JournalStorage for FileStorage {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
-            let metadata = entry.metadata()?;
+            let metadata = match entry.metadata() {
+                // Another process of the cluster has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
             // Files with other names are not of the journal.
             let Ok(name) = entry.file_name().into_string() else { continue };
             if metadata.is_file() {
@@ -48,6 +57,14 @@ impl JournalStorage for FileStorage {
             }
         }
         Ok(files)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {

@@ -9,14 +9,24 @@
 //! [`crate::server::journal`] has the format. A room thread never waits: it queues each tick, and
 //! with [`Durability::Tick`] it holds the acks of a tick until the writer has synced it. One sync
 //! covers all ticks that are queued meanwhile. After an error, nothing more is written.
+//!
+//! In a cluster, [`shared_rooms`] recovers a room when this process acquires its lease, and the
+//! writer confirms a sync only if the process still has the room after it.
 
 mod file_storage;
 mod queue;
 mod room_journal;
+mod room_writer;
+mod shared_rooms;
 mod start;
 mod writer_thread;
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 pub use file_storage::FileStorage;
@@ -25,8 +35,9 @@ pub use start::{JournalDirectory, room_directory_name};
 use tracing::error;
 pub use writer_thread::run;
 
-use self::queue::JournalQueue;
-use super::rooms::RunningRoom;
+use self::queue::{JournalEnd, JournalQueue};
+use crate::limits;
+use crate::server::cluster::LeaseGuard;
 use crate::server::journal::WorldIdentity;
 use crate::util::sync::Mutex;
 
@@ -59,24 +70,43 @@ pub struct JournalSettings {
     pub durability: Durability,
     /// The effect of an error.
     pub on_error: OnJournalError,
+    /// Whether the processes of a cluster share the directory. Then only rooms with a lease have a
+    /// journal.
+    pub is_shared: bool,
+}
+
+/// A room with a journal.
+#[derive(Debug, Clone)]
+struct JournaledRoom {
+    /// The number of the room, unique in this run of the server.
+    number: usize,
+    /// The lease of the room, in a cluster.
+    guard: Option<Arc<LeaseGuard>>,
+    /// The ticket up to which acks may be sent: the records were synced, and the process still had
+    /// the room after the sync. The maximum outside a cluster.
+    confirmed: Arc<AtomicU64>,
 }
 
 /// A journal whose room has been recovered, and that waits for the room's first tick.
 #[derive(Debug)]
 struct OpenJournal {
+    room: JournaledRoom,
     storage: FileStorage,
     identity: WorldIdentity,
     next_sequence: u64,
     last_run: u32,
+    fence: u64,
 }
 
 /// The journals of a running server.
 #[derive(Debug)]
 pub struct RoomJournals {
     settings: JournalSettings,
+    directory: PathBuf,
     queue: JournalQueue,
-    /// Names of the rooms, in the order of their numbers.
-    names: Vec<String>,
+    /// The rooms, by their names in paths.
+    rooms: Mutex<BTreeMap<String, JournaledRoom>>,
+    next_number: AtomicUsize,
     /// The journals, until the writer thread takes them.
     open: Mutex<Vec<OpenJournal>>,
     /// The first error.
@@ -86,12 +116,19 @@ pub struct RoomJournals {
 }
 
 impl RoomJournals {
-    /// Returns the number of a room; `None` for rooms on demand.
-    fn number_of(&self, room: &RunningRoom) -> Option<usize> {
-        if room.is_on_demand() {
-            return None;
+    /// Returns a room by its name in paths, if it has a journal.
+    fn find(&self, path_name: &str) -> Option<JournaledRoom> {
+        self.rooms.lock().get(path_name).cloned()
+    }
+
+    /// Ends the journal of a room, and waits until its files are no longer used. Removes the files
+    /// if the world has ended.
+    pub fn end_room(&self, path_name: &str, removes: bool) {
+        let Some(room) = self.rooms.lock().remove(path_name) else { return };
+        let (done, is_done) = mpsc::channel();
+        if self.queue.push_end(JournalEnd { room: room.number, removes, done }).is_some() {
+            let _ = is_done.recv_timeout(limits::JOURNAL_END_TIMEOUT);
         }
-        self.names.iter().position(|name| name == room.name())
     }
 
     /// Ends the journals because of an error.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use crate::limits;
@@ -37,6 +38,26 @@ impl JournaledTick {
     }
 }
 
+/// The end of a room's journal.
+#[derive(Debug)]
+pub struct JournalEnd {
+    /// The number of the room.
+    pub room: usize,
+    /// Whether the world has ended, so that its files are removed.
+    pub removes: bool,
+    /// Is dropped when the writer thread no longer uses the files.
+    pub done: Sender<()>,
+}
+
+/// An entry of the queue.
+#[derive(Debug)]
+pub enum JournalEntry {
+    /// A tick.
+    Tick(JournaledTick),
+    /// The end of a room.
+    End(JournalEnd),
+}
+
 /// The queue. Each entry has a ticket, from 1 on.
 #[derive(Debug, Default)]
 pub struct JournalQueue {
@@ -49,7 +70,7 @@ pub struct JournalQueue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    entries: Vec<JournaledTick>,
+    entries: Vec<JournalEntry>,
     bytes: usize,
     last_ticket: u64,
     is_closed: bool,
@@ -59,7 +80,7 @@ struct QueueState {
 #[derive(Debug)]
 pub struct TakenEntries {
     /// The entries, in order.
-    pub entries: Vec<JournaledTick>,
+    pub entries: Vec<JournalEntry>,
     /// The ticket of the last entry so far.
     pub last_ticket: u64,
     /// Whether no further entries follow.
@@ -67,16 +88,27 @@ pub struct TakenEntries {
 }
 
 impl JournalQueue {
-    /// Queues a tick. Returns its ticket, or `None` if the journal has failed or the queue is full.
+    /// Queues a tick. Returns its ticket, or `None` if the journal has failed or is closed, or the
+    /// queue is full.
     pub fn push(&self, tick: JournaledTick) -> Option<u64> {
+        let bytes = tick.bytes();
+        self.push_entry(JournalEntry::Tick(tick), bytes)
+    }
+
+    /// Queues the end of a room. Returns `None` as for a tick.
+    pub fn push_end(&self, end: JournalEnd) -> Option<u64> {
+        self.push_entry(JournalEntry::End(end), ENTRY_BYTES)
+    }
+
+    fn push_entry(&self, entry: JournalEntry, bytes: usize) -> Option<u64> {
         let mut state = self.state.lock();
-        let bytes = state.bytes + tick.bytes();
-        if self.has_failed() || bytes > limits::JOURNAL_QUEUE_BYTES {
+        let bytes = state.bytes + bytes;
+        if self.has_failed() || state.is_closed || bytes > limits::JOURNAL_QUEUE_BYTES {
             return None;
         }
         state.bytes = bytes;
         state.last_ticket += 1;
-        state.entries.push(tick);
+        state.entries.push(entry);
         let ticket = state.last_ticket;
         drop(state);
         self.filled.notify_one();

@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::queue::JournaledTick;
-use super::{Durability, OnJournalError, RoomJournals};
+use super::{Durability, JournaledRoom, OnJournalError, RoomJournals};
 use crate::limits;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::room::{CommandAcks, TickRequest, TickResult};
@@ -15,7 +16,7 @@ use crate::server::room::{CommandAcks, TickRequest, TickResult};
 #[derive(Debug)]
 pub struct RoomJournal {
     journals: Arc<RoomJournals>,
-    room: usize,
+    room: JournaledRoom,
     epoch: u64,
     /// Time of the next snapshot on the server's clock. The first tick of a run has one.
     snapshot_at: Duration,
@@ -27,12 +28,12 @@ impl RoomJournal {
     /// Begins the journal of this run. Returns `None` if the room has no journal.
     pub fn begin(journals: Option<&Arc<RoomJournals>>, room: &RunningRoom) -> Option<RoomJournal> {
         let journals = Arc::clone(journals?);
-        let number = journals.number_of(room)?;
+        let journaled = journals.find(&room.path_name)?;
         room.handle.record_seat_changes();
         let epoch = u64::from_str_radix(&room.handle.options.epoch, 16).unwrap_or_default();
         Some(RoomJournal {
             journals,
-            room: number,
+            room: journaled,
             epoch,
             snapshot_at: Duration::ZERO,
             held: VecDeque::new(),
@@ -52,11 +53,11 @@ impl RoomJournal {
     }
 
     /// Queues a tick. Returns the acks that clients may receive now, and the number of newest ticks
-    /// without their acks.
+    /// without their acks. The times are of the server's clock and of the clock of leases.
     pub fn record(
         &mut self,
         room: &RunningRoom,
-        now: Duration,
+        (now, lease_now): (Duration, Duration),
         ticked: &TickResult,
     ) -> (Vec<Arc<CommandAcks>>, u32) {
         let queue = &self.journals.queue;
@@ -67,7 +68,7 @@ impl RoomJournal {
             self.snapshot_at = now + limits::JOURNAL_SNAPSHOT_INTERVAL;
         }
         let entry = ticked.frame.as_ref().map(|frame| JournaledTick {
-            room: self.room,
+            room: self.room.number,
             epoch: self.epoch,
             tick: ticked.tick,
             snapshot: snapshot
@@ -82,18 +83,21 @@ impl RoomJournal {
                 .fail("a room has more records than the disk writes, or a tick does not fit a record");
         }
         self.held.push_back((ticket.unwrap_or(u64::MAX), ticked.answers.clone()));
-        let released = self.release();
+        let released = self.release(lease_now);
         (released, self.held.len() as u32)
     }
 
     /// Removes the acks that clients may receive. After an error with [`OnJournalError::Stop`],
-    /// there are none: their commands may be lost.
-    fn release(&mut self) -> Vec<Arc<CommandAcks>> {
+    /// there are none: their commands may be lost. In a cluster, there are none either while the
+    /// lease of the room is over.
+    fn release(&mut self, lease_now: Duration) -> Vec<Arc<CommandAcks>> {
         let settings = self.journals.settings;
+        let is_owner = self.room.guard.as_ref().is_none_or(|guard| guard.is_valid(lease_now));
         let durable = match (self.journals.queue.has_failed(), settings.durability) {
-            (true, _) if settings.on_error == OnJournalError::Continue => u64::MAX,
-            (false, Durability::Second | Durability::None) => u64::MAX,
-            _ => self.journals.queue.durable(),
+            (true, _) if settings.on_error == OnJournalError::Continue && is_owner => u64::MAX,
+            (false, Durability::Second | Durability::None) if is_owner => u64::MAX,
+            (false, Durability::Second | Durability::None) => 0,
+            _ => self.journals.queue.durable().min(self.room.confirmed.load(Ordering::Acquire)),
         };
         let mut released = Vec::new();
         while let Some((_, acks)) = self.held.pop_front_if(|(ticket, _)| *ticket <= durable) {

@@ -1,24 +1,27 @@
 //! The directory of `--journal` at the start of a server: locks it, and recovers the rooms.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 use tracing::{info, warn};
 
 use super::queue::JournalQueue;
-use super::{FileStorage, JournalSettings, OpenJournal, RoomJournals};
-use crate::server::journal::{Inspection, WorldIdentity, inspect, repair};
+use super::{FileStorage, JournalSettings, JournaledRoom, OpenJournal, RoomJournals};
+use crate::server::journal::{Inspection, JournalSnapshot, Record, WorldIdentity, inspect, repair};
 use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::os;
 use crate::util::plural::count_noun;
 use crate::util::sync::Mutex;
 
-/// The file whose lock says that a process uses the directory.
-const LOCK: &str = "lock";
+/// The file whose lock says that a process uses the directory. No room has this name.
+const LOCK: &str = "_lock";
 /// The directory of the default room. No room has this name.
 const DEFAULT_ROOM: &str = "_default";
 
@@ -33,14 +36,14 @@ pub struct JournalDirectory {
     directory: PathBuf,
     settings: JournalSettings,
     lock: File,
-    names: Vec<String>,
+    rooms: BTreeMap<String, JournaledRoom>,
     open: Vec<OpenJournal>,
     /// Messages for the log, which starts later. Each has a flag, true for a warning, and a text.
     reports: Vec<(bool, String)>,
 }
 
 impl JournalDirectory {
-    /// Creates the directory if necessary, and locks it.
+    /// Creates the directory if necessary, and locks it. Processes of a cluster share the lock.
     ///
     /// # Errors
     /// The directory cannot be used, or another process uses it.
@@ -48,7 +51,7 @@ impl JournalDirectory {
         let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
         fs::create_dir_all(directory).map_err(|error| refused(&error))?;
         let lock = os::open_private(&directory.join(LOCK)).map_err(|error| refused(&error))?;
-        match lock.try_lock() {
+        match if settings.is_shared { lock.try_lock_shared() } else { lock.try_lock() } {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let rule = "another process uses this directory; stop it, or choose another directory";
@@ -56,11 +59,12 @@ impl JournalDirectory {
             }
             Err(TryLockError::Error(error)) => return Err(refused(&format!("cannot be locked: {error}"))),
         }
-        let (directory, names, open, reports) = (directory.to_owned(), Vec::new(), Vec::new(), Vec::new());
-        Ok(JournalDirectory { directory, settings, lock, names, open, reports })
+        let (rooms, open, reports) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Ok(JournalDirectory { directory: directory.to_owned(), settings, lock, rooms, open, reports })
     }
 
-    /// Recovers a room, or creates it with a new world if it has no journal yet.
+    /// Recovers a room, or creates it with a new world if it has no journal yet. In a cluster, a
+    /// room of the command line has no lease and no journal.
     ///
     /// # Errors
     /// The journal is damaged, has another identity, or cannot be read.
@@ -70,6 +74,9 @@ impl JournalDirectory {
         params: &WorldParams,
         options: RoomConfig,
     ) -> Result<Box<TcpRoom>, String> {
+        if self.settings.is_shared {
+            return Ok((game.new_room)(params, options));
+        }
         let name = options.name.to_string();
         let directory = self.directory.join(room_directory_name(&name));
         let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
@@ -82,55 +89,85 @@ impl JournalDirectory {
         let room = match &inspection.snapshot {
             None => (game.new_room)(params, options),
             Some(snapshot) => {
-                let recover = || (game.recover_room)(snapshot, &inspection.records, options);
-                let recovered = catch_unwind(AssertUnwindSafe(recover));
-                let recovered = recovered.unwrap_or_else(|_| Err("a tick of the journal panics".to_owned()));
-                recovered.map_err(|why| refused(&format!("the world cannot be recovered: {why}")))?
+                // The server's clock is at zero.
+                recover(game, snapshot, &inspection.records, options, Duration::ZERO)
+                    .map_err(|why| refused(&why))?
             }
         };
-        repair(&mut storage, &inspection).map_err(|error| refused(&error))?;
+        let Inspection { next_sequence, last_run, last_fence: fence, .. } = inspection;
+        repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
         self.report(&name, &*room, &inspection);
-        let Inspection { next_sequence, last_run, .. } = inspection;
-        self.names.push(name);
-        self.open.push(OpenJournal { storage, identity, next_sequence, last_run });
+        let confirmed = Arc::new(AtomicU64::new(u64::MAX));
+        let journaled = JournaledRoom { number: self.open.len(), guard: None, confirmed };
+        self.rooms.insert(name, journaled.clone());
+        self.open.push(OpenJournal { room: journaled, storage, identity, next_sequence, last_run, fence });
         Ok(room)
     }
 
     fn report(&mut self, name: &str, room: &TcpRoom, inspection: &Inspection) {
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
-        for damage in &inspection.damaged_snapshots {
-            self.reports.push((true, format!("{title}: an older snapshot is used: {damage}")));
-        }
-        if let Some(torn) = &inspection.torn {
-            let (bytes, file, offset, rule) =
-                (count_noun(torn.bytes, "byte"), &torn.file, torn.offset, torn.rule);
-            self.reports.push((
-                true,
-                format!("{title}: {bytes} of {file} from byte {offset} on are truncated: {rule}"),
-            ));
-        }
-        if inspection.snapshot.is_some() {
-            let (tick, records) = (room.handle().tick(), count_noun(inspection.records.len(), "record"));
-            let players = count_noun(room.handle().hashed_seats().len(), "player");
-            self.reports.push((
-                false,
-                format!("{title} continues after tick {tick}: {records} replayed, {players} may resume"),
-            ));
-        }
+        self.reports.extend(recovery_reports(&title, room, inspection));
     }
 
     /// Logs the results of the recovery. Returns the journals of the recovered rooms.
     pub fn begin(self) -> Arc<RoomJournals> {
-        for (is_warning, text) in &self.reports {
-            if *is_warning { warn!("{text}") } else { info!("{text}") }
-        }
+        log_reports(&self.reports);
         Arc::new(RoomJournals {
             settings: self.settings,
+            directory: self.directory,
             queue: JournalQueue::default(),
-            names: self.names,
+            rooms: Mutex::new(self.rooms),
+            next_number: AtomicUsize::new(self.open.len()),
             open: Mutex::new(self.open),
             error: Mutex::default(),
             lock: Mutex::new(Some(self.lock)),
         })
+    }
+}
+
+/// Restores a room from its journal. `now` is the time of the server's clock.
+///
+/// # Errors
+/// Why the world cannot be recovered.
+pub fn recover(
+    game: &TcpGameFactory,
+    snapshot: &JournalSnapshot,
+    records: &[Record],
+    options: RoomConfig,
+    now: Duration,
+) -> Result<Box<TcpRoom>, String> {
+    let recover = || (game.recover_room)(snapshot, records, options, now);
+    let recovered = catch_unwind(AssertUnwindSafe(recover));
+    let recovered = recovered.unwrap_or_else(|_| Err("a tick of the journal panics".to_owned()));
+    recovered.map_err(|why| format!("the world cannot be recovered: {why}"))
+}
+
+/// Describes a recovery for the log. Each message has a flag, true for a warning.
+pub fn recovery_reports(title: &str, room: &TcpRoom, inspection: &Inspection) -> Vec<(bool, String)> {
+    let mut reports = Vec::new();
+    for damage in &inspection.damaged_snapshots {
+        reports.push((true, format!("{title}: an older snapshot is used: {damage}")));
+    }
+    if let Some(torn) = &inspection.torn {
+        let (bytes, file, offset, rule) =
+            (count_noun(torn.bytes, "byte"), &torn.file, torn.offset, torn.rule);
+        reports
+            .push((true, format!("{title}: {bytes} of {file} from byte {offset} on are truncated: {rule}")));
+    }
+    if inspection.snapshot.is_some() {
+        let (tick, records) = (room.handle().tick(), count_noun(inspection.records.len(), "record"));
+        let players = count_noun(room.handle().hashed_seats().len(), "player");
+        reports.push((
+            false,
+            format!("{title} continues after tick {tick}: {records} replayed, {players} may resume"),
+        ));
+    }
+    reports
+}
+
+/// Logs the results of a recovery.
+pub fn log_reports(reports: &[(bool, String)]) {
+    for (is_warning, text) in reports {
+        if *is_warning { warn!("{text}") } else { info!("{text}") }
     }
 }

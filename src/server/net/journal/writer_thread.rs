@@ -1,29 +1,17 @@
 //! The writer thread: appends the queued ticks of all rooms, and syncs.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use tracing::{info, warn};
 
-use super::queue::{JournaledTick, TakenEntries};
-use super::{Durability, FileStorage, OnJournalError, OpenJournal, RoomJournals, now_ms};
+use super::queue::{JournalEnd, JournalEntry, JournaledTick, TakenEntries};
+use super::room_writer::RoomWriter;
+use super::{Durability, OnJournalError, RoomJournals};
 use crate::limits;
-use crate::server::journal::{
-    JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, Retention, WorldIdentity,
-};
+use crate::server::journal::JournalError;
 use crate::server::net::server_state::{ServerState, ShutdownStage};
-use crate::util::os;
-
-/// The journal of a room in the writer thread.
-#[derive(Debug)]
-enum WriterState {
-    /// The room has not ticked yet.
-    Open(OpenJournal),
-    /// The run has begun. The flag is set while records are not synced.
-    Running(JournalWriter<FileStorage>, bool),
-    /// A call has failed.
-    Ended,
-}
 
 /// Runs the writer thread until the queue is closed, or the journal has failed.
 pub fn run(host: &ServerState) {
@@ -45,9 +33,11 @@ pub fn run(host: &ServerState) {
     }
 }
 
+/// The journals of the rooms, by their numbers.
+type RoomWriters = BTreeMap<usize, RoomWriter>;
+
 fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalError> {
-    let open = std::mem::take(&mut *journals.open.lock());
-    let mut rooms: Vec<WriterState> = open.into_iter().map(WriterState::Open).collect();
+    let mut rooms = RoomWriters::new();
     let durability = journals.settings.durability;
     // With `Durability::Second`: the time of the next sync, if a record waits for one.
     let mut sync_at: Option<Instant> = None;
@@ -56,10 +46,14 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
         if journals.queue.has_failed() {
             return Err(JournalError::Failed);
         }
+        let opened = std::mem::take(&mut *journals.open.lock());
+        rooms.extend(opened.into_iter().map(|open| (open.room.number, RoomWriter::new(open))));
         let has_entries = !entries.is_empty();
         for entry in entries {
-            host.metrics.journal_bytes.inc_by(write_tick(&mut rooms, entry)?);
-            host.metrics.journal_ticks.inc();
+            match entry {
+                JournalEntry::Tick(tick) => write_tick(host, &mut rooms, tick)?,
+                JournalEntry::End(end) => end_room(&mut rooms, end)?,
+            }
         }
         if has_entries && durability == Durability::Second {
             sync_at = sync_at.or_else(|| Some(Instant::now() + limits::JOURNAL_SYNC_INTERVAL));
@@ -69,12 +63,13 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
             Durability::Second => sync_at.is_some_and(|at| Instant::now() >= at),
             Durability::None => false,
         };
-        for room in &mut rooms {
-            room.finish_batch(host, is_due || is_closed)?;
+        for room in rooms.values_mut() {
+            finish_batch(host, room, is_due || is_closed)?;
         }
         if is_due || is_closed {
             sync_at = None;
             journals.queue.set_durable(last_ticket);
+            rooms.values_mut().for_each(|room| room.confirm(host, last_ticket));
         }
         if is_closed {
             return Ok(());
@@ -82,90 +77,45 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
     }
 }
 
-/// Appends the records of a tick. Returns their payload bytes.
-fn write_tick(rooms: &mut [WriterState], tick: JournaledTick) -> Result<u64, JournalError> {
-    let Some(room) = rooms.get_mut(tick.room) else { return Ok(0) };
-    if let Some((world, checksum, seats)) = tick.snapshot {
-        let snapshot = |identity| JournalSnapshot {
-            run: 0,
-            epoch: 0,
-            sequence: 0,
-            tick: world.tick,
-            checksum,
-            identity,
-            seats,
-            world: world.bytes.clone(),
-        };
-        room.write_snapshot(tick.epoch, snapshot)?;
-    }
-    let WriterState::Running(writer, is_unsynced) = room else { return Err(JournalError::Failed) };
-    *is_unsynced = true;
-    let now = now_ms();
-    for change in tick.seats {
-        writer.append(tick.tick, RecordBody::Seat(change), now)?;
-    }
-    if let Some(checksum) = tick.checksum {
-        writer.append(tick.tick, RecordBody::Checksum(checksum), now)?;
-    }
-    let bytes = tick.frame.len() as u64;
-    writer.append(tick.tick, RecordBody::Frame(tick.frame), now)?;
-    Ok(bytes)
+/// Appends the records of a tick.
+fn write_tick(host: &ServerState, rooms: &mut RoomWriters, tick: JournaledTick) -> Result<(), JournalError> {
+    let Some(room) = rooms.get_mut(&tick.room) else { return Ok(()) };
+    let bytes = match room.write_tick(tick) {
+        Err(error) => return room.check_superseded(error),
+        Ok(bytes) => bytes,
+    };
+    host.metrics.journal_bytes.inc_by(bytes);
+    host.metrics.journal_ticks.inc();
+    Ok(())
 }
 
-impl WriterState {
-    /// Writes a snapshot. Begins a run if this is the first snapshot of the epoch.
-    fn write_snapshot(
-        &mut self,
-        epoch: u64,
-        snapshot: impl FnOnce(WorldIdentity) -> JournalSnapshot,
-    ) -> Result<(), JournalError> {
-        match std::mem::replace(self, WriterState::Ended) {
-            WriterState::Open(OpenJournal { storage, identity, next_sequence, last_run }) => {
-                let run = JournalRun {
-                    identity: identity.clone(),
-                    run: last_run + 1,
-                    epoch,
-                    salt: u32::from_le_bytes(os::random()),
-                    segment_bytes: limits::JOURNAL_SEGMENT_BYTES,
-                };
-                let snapshot = snapshot(identity);
-                let (room, tick) = (run.identity.room.clone(), snapshot.tick);
-                let writer = JournalWriter::begin(storage, run, next_sequence, &snapshot, now_ms())?;
-                let room = Some(room).filter(|room| !room.is_empty());
-                info!(room, tick, record = next_sequence, run = last_run + 1, "the journal begins a run");
-                *self = WriterState::Running(writer, false);
+/// Writes the appended records of a room, and syncs them if `is_sync_due`.
+fn finish_batch(host: &ServerState, room: &mut RoomWriter, is_sync_due: bool) -> Result<(), JournalError> {
+    let began = Instant::now();
+    match room.finish_batch(is_sync_due) {
+        Err(error) => room.check_superseded(error),
+        Ok(is_synced) => {
+            if is_synced {
+                host.metrics.observe_journal_sync(began.elapsed());
             }
-            WriterState::Running(mut writer, _) => {
-                writer.set_epoch(epoch);
-                let snapshot = snapshot(writer.run().identity.clone());
-                writer.snapshot(&snapshot, now_ms())?;
-                let retention = Retention {
-                    bytes: limits::JOURNAL_RETAINED_BYTES,
-                    age_ms: limits::JOURNAL_RETAINED_AGE.as_millis() as u64,
-                };
-                if let Err(error) = writer.retain(retention, now_ms()) {
-                    warn!("old files of the journal remain: {error}");
-                }
-                *self = WriterState::Running(writer, false);
-            }
-            WriterState::Ended => return Err(JournalError::Failed),
+            Ok(())
         }
-        Ok(())
     }
+}
 
-    /// Writes the appended records, and syncs them if `is_sync_due`.
-    fn finish_batch(&mut self, host: &ServerState, is_sync_due: bool) -> Result<(), JournalError> {
-        let WriterState::Running(writer, is_unsynced) = self else { return Ok(()) };
-        if !*is_unsynced {
-            return Ok(());
-        }
-        writer.flush()?;
-        if is_sync_due {
-            let began = Instant::now();
-            writer.sync()?;
-            *is_unsynced = false;
-            host.metrics.observe_journal_sync(began.elapsed());
-        }
-        Ok(())
+/// Ends the journal of a room.
+fn end_room(rooms: &mut RoomWriters, end: JournalEnd) -> Result<(), JournalError> {
+    let Some(mut room) = rooms.remove(&end.room) else { return Ok(()) };
+    let name = room.name().to_owned();
+    if let Err(error) = room.finish_batch(true) {
+        room.check_superseded(error)?;
     }
+    if end.removes {
+        match room.remove_files() {
+            Ok(()) => info!(room = name, "the journal of the ended room is removed"),
+            Err(error) => warn!(room = name, %error, "the journal of the ended room remains"),
+        }
+    }
+    drop(end.done);
+    Ok(())
 }

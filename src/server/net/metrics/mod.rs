@@ -192,6 +192,12 @@ metrics! {
     journal_bytes: Counter, "journal_written" bytes, "Bytes of command frames written into the journals";
     journal_errors: Counter, "journal_errors" number, "Errors that ended the journals";
     database_errors: Counter, "database_errors" number, "Writes to the database of --database that failed";
+    cluster_leases: Gauge, "cluster_leases" number, "Leases of rooms that are valid";
+    cluster_renewals_failed: Counter, "cluster_renewals_failed" number, "Renewals of leases that failed because the lease store did not respond";
+    cluster_takeovers: Counter, "cluster_takeovers" number, "Rooms recovered from the journal of an earlier owner";
+    cluster_rooms_lost: Counter, "cluster_rooms_lost" number, "Rooms that ended here because another process has them";
+    cluster_relays: Gauge, "cluster_relays" number, "Clients relayed to the process that has their room";
+    cluster_relayed_bytes: Counter, "cluster_relayed" bytes, "Bytes passed in both directions for relayed clients";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_dropped: Counter, "capture_dropped" number, "Messages and ticks missing from captures";

@@ -11,6 +11,7 @@ use crate::game::PropertyValue;
 use crate::packet::json::json_object;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
+use crate::server::net::cluster::{Cluster, placement};
 use crate::server::net::drain;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::RunningRoom;
@@ -22,6 +23,8 @@ use crate::ws::http::RequestHead;
 
 /// Path of the list of rooms.
 pub const LIST_PATH: &str = "/rooms";
+/// Prefix of the path at which the location of a room is requested: `/rooms/NAME`.
+const LOCATION_PREFIX: &str = "/rooms/";
 /// Path of the health check.
 pub const HEALTH_PATH: &str = "/healthz";
 /// Path of the readiness check.
@@ -45,6 +48,9 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
         HEALTH_PATH => return Some(health(host)),
         READY_PATH => return Some(ready(host)),
         _ => {}
+    }
+    if let Some(name) = head.path().strip_prefix(LOCATION_PREFIX) {
+        return Some(location(host, head, name));
     }
     let rest = head.path().strip_prefix(ROOM_PREFIX)?;
     let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
@@ -84,6 +90,31 @@ fn ready(host: &ServerState) -> PageResponse {
         Ok(()) => PageResponse::text(200, "ok\n".to_owned()),
         Err(reason) => PageResponse::text(503, format!("{reason}\n")),
     }
+}
+
+/// Returns the process that has a room, as JSON. Creates no room.
+fn location(host: &ServerState, head: &RequestHead, name: &str) -> PageResponse {
+    let is_here = host.rooms.find(name).is_some();
+    let could_exist = is_here || rooms_on_demand::can_create(host, name);
+    let (Some(cluster), true, false) = (&host.cluster, could_exist, is_here) else {
+        return match is_here || could_exist {
+            true => located(name, host.cluster.as_ref().filter(|_| is_here).map(Cluster::address), is_here),
+            false => unknown_room_page(head, name),
+        };
+    };
+    match cluster.look_up(host, name) {
+        Ok(found) => located(name, found.as_ref().map(|holder| &*holder.address), false),
+        Err(_) => {
+            Metrics::count(&host.metrics.refused, "rule", placement::STORE_AWAY);
+            PageResponse::text(503, format!("{}\n", placement::STORE_AWAY))
+        }
+    }
+}
+
+fn located(name: &str, address: Option<&str>, is_here: bool) -> PageResponse {
+    let address = address.map(|address| format!("http://{address}"));
+    let body = json!({ "name": name, "path": room_path(name), "here": is_here, "address": address });
+    PageResponse::new(200, JSON, format!("{body}\n").into_bytes())
 }
 
 fn accepts(head: &RequestHead, kind: &str) -> bool {

@@ -114,6 +114,11 @@ pub struct RoomReservation<'a> {
 }
 
 impl RoomReservation<'_> {
+    /// Returns the room's name in paths.
+    pub fn path_name(&self) -> &Arc<str> {
+        &self.name
+    }
+
     /// Returns the room's public name: an alias for a private room.
     pub fn public_name(&self) -> Arc<str> {
         match routes::is_private(&self.name) {

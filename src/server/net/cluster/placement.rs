@@ -1,0 +1,168 @@
+//! Placement: finds the process that has a room, or acquires the room for this one.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
+
+use tracing::{debug, error};
+
+use super::{Cluster, LeaseOutcome, RoomLease, relay};
+use crate::limits;
+use crate::server::admission::refusal::Refusal;
+use crate::server::cluster::Holder;
+use crate::server::net::rooms_on_demand::{self, JoinedRoom, NewRoom};
+use crate::server::net::server_state::ServerState;
+use crate::util::address_prefix::AddressPrefix;
+
+/// The process that serves a client of a room.
+#[derive(Debug)]
+pub enum Placement {
+    /// This process.
+    Here(JoinedRoom),
+    /// Another process, with a connection to it.
+    Elsewhere(Holder, TcpStream),
+}
+
+/// Rule while the lease store does not respond: rooms of other processes are not found, and no room
+/// is created.
+pub const STORE_AWAY: &str = "lease_store_away";
+/// Rule if the process that has a room cannot be reached until [`limits::CLUSTER_ROOM_WAIT`].
+pub const OWNER_AWAY: &str = "room_owner_away";
+/// Rule if too many requests wait for their rooms.
+pub const TOO_MANY_WAIT: &str = "room_waits_full";
+/// Rule if the journal of a room cannot be recovered; the log has the reason.
+pub const UNRECOVERABLE: &str = "room_journal_refused";
+
+/// The result of one attempt.
+enum Attempt {
+    Done(Placement),
+    /// The attempt can be repeated. The rule is for the refusal after the last one.
+    Again(&'static str),
+}
+
+/// Finds or creates the room of this name. Waits at most [`limits::CLUSTER_ROOM_WAIT`] for the lease
+/// of a process that has died to end. `is_relayed`: another process has sent the request, which is
+/// not relayed again. `admit` checks whether the client may create a room.
+///
+/// # Errors
+/// The refusal.
+pub fn place(
+    host: &Arc<ServerState>,
+    cluster: &Cluster,
+    (name, creator, is_relayed): (&str, AddressPrefix, bool),
+    admit: impl Fn() -> Result<(), Refusal>,
+) -> Result<Placement, Refusal> {
+    let deadline = Instant::now() + limits::CLUSTER_ROOM_WAIT;
+    let mut waiting = None;
+    loop {
+        let rule = match attempt(host, cluster, (name, creator, is_relayed), &admit)? {
+            Attempt::Done(placement) => return Ok(placement),
+            Attempt::Again(rule) => rule,
+        };
+        if Instant::now() >= deadline || host.is_stopping() {
+            return Err(Refusal::with_headers(503, rule, &[("Retry-After", "1")]));
+        }
+        if waiting.is_none() {
+            waiting = Some(Waiting::begin(cluster)?);
+        }
+        thread::sleep(limits::CLUSTER_ROOM_POLL_INTERVAL);
+    }
+}
+
+/// A request that waits for its room.
+struct Waiting<'a>(&'a Cluster);
+
+impl Waiting<'_> {
+    fn begin(cluster: &Cluster) -> Result<Waiting<'_>, Refusal> {
+        let waiting = Waiting(cluster);
+        if cluster.waiting.fetch_add(1, Ordering::AcqRel) >= limits::CLUSTER_WAITING_REQUESTS {
+            return Err(Refusal { is_capacity: true, ..Refusal::from_rule(503, TOO_MANY_WAIT) });
+        }
+        Ok(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn attempt(
+    host: &Arc<ServerState>,
+    cluster: &Cluster,
+    (name, creator, is_relayed): (&str, AddressPrefix, bool),
+    admit: &impl Fn() -> Result<(), Refusal>,
+) -> Result<Attempt, Refusal> {
+    if let Some(joined) = host.rooms.enter(name) {
+        return Ok(Attempt::Done(Placement::Here(joined)));
+    }
+    let found = match cluster.look_up(host, name) {
+        Ok(found) => found,
+        Err(error) => {
+            debug!(%error, "the lease store does not respond");
+            return Ok(Attempt::Again(STORE_AWAY));
+        }
+    };
+    if let Some(owner) = found {
+        return Ok(connect(cluster, owner, is_relayed));
+    }
+    admit()?;
+    let Some(reservation) = rooms_on_demand::reserve(host, name, creator)? else {
+        return Ok(Attempt::Again(OWNER_AWAY));
+    };
+    match acquire(host, cluster, name)? {
+        Ok(lease) => {
+            let new = NewRoom { lease: Some(lease), ..NewRoom::new(reservation, creator) };
+            rooms_on_demand::create(host, new).map(|joined| Attempt::Done(Placement::Here(joined)))
+        }
+        Err(again) => Ok(again),
+    }
+}
+
+/// Acquires the lease of a reserved room.
+fn acquire(host: &ServerState, cluster: &Cluster, name: &str) -> Result<Result<RoomLease, Attempt>, Refusal> {
+    let fence = host.config.journal.as_ref().map_or(Ok(0), |journal| journal.room_fence(name));
+    let fence = fence.map_err(|why| {
+        error!("a room cannot be recovered: {why}");
+        Refusal::from_rule(503, UNRECOVERABLE)
+    })?;
+    Ok(match cluster.acquire(host, name, fence) {
+        Ok(LeaseOutcome::Acquired(lease)) => Ok(lease),
+        Ok(LeaseOutcome::Held(_) | LeaseOutcome::Later) => Err(Attempt::Again(OWNER_AWAY)),
+        Err(error) => {
+            debug!(%error, "the lease store does not respond");
+            Err(Attempt::Again(STORE_AWAY))
+        }
+    })
+}
+
+/// Acquires the lease of a room that a client does not name, in one attempt.
+///
+/// # Errors
+/// The refusal.
+pub fn acquire_unnamed(host: &ServerState, name: &str) -> Result<Option<RoomLease>, Refusal> {
+    let Some(cluster) = &host.cluster else { return Ok(None) };
+    match acquire(host, cluster, name)? {
+        Ok(lease) => Ok(Some(lease)),
+        Err(Attempt::Again(rule)) => Err(Refusal::with_headers(503, rule, &[("Retry-After", "1")])),
+        Err(Attempt::Done(_)) => Ok(None),
+    }
+}
+
+/// Connects to the process that has a room. After its death, the lease remains for a while.
+fn connect(cluster: &Cluster, owner: Holder, is_relayed: bool) -> Attempt {
+    // An earlier process at the address of this one: a connection would reach this process.
+    if is_relayed || owner.address == cluster.address() {
+        return Attempt::Again(OWNER_AWAY);
+    }
+    match relay::connect(&owner) {
+        Ok(stream) => Attempt::Done(Placement::Elsewhere(owner, stream)),
+        Err(error) => {
+            debug!(address = owner.address, %error, "the process of a room cannot be reached");
+            Attempt::Again(OWNER_AWAY)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The renewal thread: renews all leases of this process, and ends rooms whose leases are lost.
+
+use std::time::Instant;
+
+use tracing::warn;
+
+use super::Cluster;
+use crate::limits;
+use crate::server::cluster::{LeaseStore as _, StoreError};
+use crate::server::net::server_state::ServerState;
+
+/// Runs the renewal thread until the leases are released.
+pub fn run(host: &ServerState) {
+    let Some(cluster) = &host.cluster else { return };
+    loop {
+        let began = Instant::now();
+        let renewed = renew(cluster, host);
+        if renewed.is_err() {
+            host.metrics.cluster_renewals_failed.inc();
+        }
+        cluster.set_store_away(renewed.as_ref().err());
+        // The other connection must be old enough before a request needs it.
+        let _ = cluster.with_store(host, |store| store.ping());
+        end_lost_rooms(cluster, host);
+        let now = host.lease_clock();
+        host.metrics.cluster_leases.set(cluster.leases.lock().valid_count(now) as i64);
+        let mut is_stopped = cluster.is_stopped.lock();
+        if !*is_stopped {
+            cluster.stopped.wait_until(&mut is_stopped, began + limits::CLUSTER_RENEW_INTERVAL);
+        }
+        if *is_stopped {
+            return;
+        }
+    }
+}
+
+fn renew(cluster: &Cluster, host: &ServerState) -> Result<(), StoreError> {
+    let mut store = cluster.renewal_store.lock();
+    store.connect()?;
+    let held = cluster.leases.lock().held();
+    if held.is_empty() {
+        return store.ping();
+    }
+    // Before the request: the store grants the lease from a later time on.
+    let sent_at = host.lease_clock();
+    let replies = store.renew(&held)?;
+    let mut leases = cluster.leases.lock();
+    for ((room, fence), reply) in held.iter().zip(replies) {
+        leases.on_renewed(room, *fence, reply, sent_at);
+    }
+    Ok(())
+}
+
+fn end_lost_rooms(cluster: &Cluster, host: &ServerState) {
+    let lost = {
+        let mut leases = cluster.leases.lock();
+        leases.give_up_old(host.lease_clock());
+        leases.lost()
+    };
+    for room in lost.iter().filter_map(|name| host.rooms.find(name)) {
+        if !room.is_ending() {
+            warn!(
+                room = room.label(),
+                tick = room.handle.tick(),
+                "another process has the room, which ends here"
+            );
+            host.metrics.cluster_rooms_lost.inc();
+            room.request_end();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The journal of one room in the writer thread.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use tracing::{info, warn};
+
+use super::queue::JournaledTick;
+use super::{FileStorage, JournaledRoom, OpenJournal, now_ms};
+use crate::limits;
+use crate::server::journal::{
+    JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, Retention, WorldIdentity,
+    highest_fence, remove_journal,
+};
+use crate::server::net::server_state::ServerState;
+use crate::util::os;
+
+/// The journal of a room in the writer thread.
+#[derive(Debug)]
+pub struct RoomWriter {
+    room: JournaledRoom,
+    /// The name of the room in the journal.
+    name: String,
+    fence: u64,
+    state: WriterState,
+}
+
+#[derive(Debug)]
+enum WriterState {
+    /// The room has not ticked yet.
+    Open(OpenJournal),
+    /// The run has begun. The flag is set while records are not synced.
+    Running(JournalWriter<FileStorage>, bool),
+    /// A call has failed, or another process has the room.
+    Ended,
+}
+
+impl RoomWriter {
+    /// Creates the writer of a room that has not ticked yet.
+    pub fn new(open: OpenJournal) -> RoomWriter {
+        let (room, name, fence) = (open.room.clone(), open.identity.room.clone(), open.fence);
+        RoomWriter { room, name, fence, state: WriterState::Open(open) }
+    }
+
+    /// Returns the name of the room.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_lost(&self) -> bool {
+        self.room.guard.as_ref().is_some_and(|guard| guard.is_lost())
+    }
+
+    fn storage(&self) -> Option<&FileStorage> {
+        match &self.state {
+            WriterState::Open(open) => Some(&open.storage),
+            WriterState::Running(writer, _) => Some(writer.storage()),
+            WriterState::Ended => None,
+        }
+    }
+
+    /// Appends the records of a tick. Returns their payload bytes. Does nothing if another process
+    /// has the room.
+    ///
+    /// # Errors
+    /// The storage has failed.
+    pub fn write_tick(&mut self, tick: JournaledTick) -> Result<u64, JournalError> {
+        if self.is_lost() {
+            return Ok(0);
+        }
+        if let Some((world, checksum, seats)) = tick.snapshot {
+            let snapshot = |identity| JournalSnapshot {
+                run: 0,
+                epoch: 0,
+                fence: 0,
+                sequence: 0,
+                tick: world.tick,
+                checksum,
+                identity,
+                seats,
+                world: world.bytes.clone(),
+            };
+            self.write_snapshot(tick.epoch, snapshot)?;
+        }
+        let WriterState::Running(writer, is_unsynced) = &mut self.state else {
+            return Err(JournalError::Failed);
+        };
+        *is_unsynced = true;
+        let now = now_ms();
+        for change in tick.seats {
+            writer.append(tick.tick, RecordBody::Seat(change), now)?;
+        }
+        if let Some(checksum) = tick.checksum {
+            writer.append(tick.tick, RecordBody::Checksum(checksum), now)?;
+        }
+        let bytes = tick.frame.len() as u64;
+        writer.append(tick.tick, RecordBody::Frame(tick.frame), now)?;
+        Ok(bytes)
+    }
+
+    /// Writes a snapshot. Begins a run if this is the first snapshot of the epoch.
+    fn write_snapshot(
+        &mut self,
+        epoch: u64,
+        snapshot: impl FnOnce(WorldIdentity) -> JournalSnapshot,
+    ) -> Result<(), JournalError> {
+        match std::mem::replace(&mut self.state, WriterState::Ended) {
+            WriterState::Open(OpenJournal { storage, identity, next_sequence, last_run, fence, .. }) => {
+                let run = JournalRun {
+                    identity: identity.clone(),
+                    run: last_run + 1,
+                    epoch,
+                    fence,
+                    salt: u32::from_le_bytes(os::random()),
+                    segment_bytes: limits::JOURNAL_SEGMENT_BYTES,
+                };
+                let snapshot = snapshot(identity);
+                let tick = snapshot.tick;
+                let writer = JournalWriter::begin(storage, run, next_sequence, &snapshot, now_ms())?;
+                let room = Some(&self.name).filter(|room| !room.is_empty());
+                info!(room, tick, record = next_sequence, run = last_run + 1, "the journal begins a run");
+                self.state = WriterState::Running(writer, false);
+            }
+            WriterState::Running(mut writer, _) => {
+                writer.set_epoch(epoch);
+                let snapshot = snapshot(writer.run().identity.clone());
+                let written = writer.snapshot(&snapshot, now_ms());
+                let retention = Retention {
+                    bytes: limits::JOURNAL_RETAINED_BYTES,
+                    age_ms: limits::JOURNAL_RETAINED_AGE.as_millis() as u64,
+                };
+                if written.is_ok()
+                    && let Err(error) = writer.retain(retention, now_ms())
+                {
+                    warn!("old files of the journal remain: {error}");
+                }
+                self.state = WriterState::Running(writer, false);
+                written?;
+            }
+            WriterState::Ended => return Err(JournalError::Failed),
+        }
+        Ok(())
+    }
+
+    /// Writes the appended records, and syncs them if `is_sync_due`. Returns whether it has synced.
+    ///
+    /// # Errors
+    /// The storage has failed.
+    pub fn finish_batch(&mut self, is_sync_due: bool) -> Result<bool, JournalError> {
+        let WriterState::Running(writer, is_unsynced) = &mut self.state else { return Ok(false) };
+        if !*is_unsynced {
+            return Ok(false);
+        }
+        writer.flush()?;
+        if is_sync_due {
+            writer.sync()?;
+            *is_unsynced = false;
+        }
+        Ok(is_sync_due)
+    }
+
+    /// In a cluster, after a sync: confirms the records up to this ticket if this process still has
+    /// the room. The order matters: see `crate::server::cluster`.
+    pub fn confirm(&mut self, host: &ServerState, ticket: u64) {
+        let Some(guard) = &self.room.guard else { return };
+        if guard.is_lost() {
+            self.state = WriterState::Ended;
+            return;
+        }
+        match self.has_higher_fence() {
+            Ok(true) => self.lose(),
+            Ok(false) if guard.is_valid(host.lease_clock()) => {
+                self.room.confirmed.fetch_max(ticket, Ordering::AcqRel);
+            }
+            Ok(false) => {}
+            Err(error) => warn!(room = self.name, %error, "the fence of the journal cannot be checked"),
+        }
+    }
+
+    fn has_higher_fence(&self) -> io::Result<bool> {
+        let Some(storage) = self.storage() else { return Ok(false) };
+        Ok(highest_fence(storage)? > self.fence)
+    }
+
+    /// Ends the room here, because another process has it.
+    fn lose(&mut self) {
+        self.room.guard.iter().for_each(|guard| guard.set_lost());
+        self.state = WriterState::Ended;
+    }
+
+    /// Returns an error, unless its cause is that another process has the room.
+    ///
+    /// # Errors
+    /// The error of the storage.
+    pub fn check_superseded(&mut self, error: JournalError) -> Result<(), JournalError> {
+        if self.is_lost() || self.room.guard.is_some() && self.has_higher_fence().unwrap_or(false) {
+            self.lose();
+            return Ok(());
+        }
+        Err(error)
+    }
+
+    /// Removes the files of a room whose world has ended, unless another process has it.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn remove_files(self) -> io::Result<()> {
+        if self.is_lost() {
+            return Ok(());
+        }
+        let mut storage = match self.state {
+            WriterState::Open(open) => open.storage,
+            WriterState::Running(writer, _) => writer.into_storage(),
+            WriterState::Ended => return Ok(()),
+        };
+        remove_journal(&mut storage, self.fence)?;
+        storage.remove_directory();
+        Ok(())
+    }
+}

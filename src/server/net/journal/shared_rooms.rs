@@ -1,0 +1,89 @@
+//! Rooms of a cluster: recovered from the shared storage when this process acquires their leases.
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tickwire_sim::WorldParams;
+
+use super::start::{log_reports, recover, recovery_reports};
+use super::{FileStorage, JournaledRoom, OpenJournal, RoomJournals, room_directory_name};
+use crate::server::cluster::LeaseGuard;
+use crate::server::journal::{Inspection, WorldIdentity, claim, highest_fence, inspect, repair};
+use crate::server::net::{TcpGameFactory, TcpRoom};
+use crate::server::room::RoomConfig;
+use crate::util::os;
+
+impl RoomJournals {
+    /// Returns the highest fence in the directory of a room; 0 without a directory. A new lease
+    /// must have a higher one.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn room_fence(&self, path_name: &str) -> Result<u64, String> {
+        let directory = self.directory.join(room_directory_name(path_name));
+        match highest_fence(&FileStorage::new(directory.clone())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            fence => fence.map_err(|error| format!("{}: {error}", directory.display())),
+        }
+    }
+
+    /// Recovers a room from its journal, or creates it with a new world if it has none. `params`
+    /// are the parameters of a new world; a journal may have another seed. `now` is the time of
+    /// the server's clock. Also returns whether the room had a journal.
+    ///
+    /// # Errors
+    /// Another process has a higher fence, or the journal cannot be recovered.
+    pub fn open_room(
+        &self,
+        game: &TcpGameFactory,
+        params: &WorldParams,
+        (path_name, options): (&str, RoomConfig),
+        (fence, guard): (u64, Arc<LeaseGuard>),
+        now: Duration,
+    ) -> Result<(Box<TcpRoom>, bool), String> {
+        let directory = self.directory.join(room_directory_name(path_name));
+        let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", directory.display());
+        fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
+        os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
+        let mut storage = FileStorage::new(directory.clone());
+        if !claim(&mut storage, fence).map_err(|error| refused(&error))? {
+            return Err(refused(&"another process has acquired the room"));
+        }
+        let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
+        let mut params = params.clone();
+        params.seed = inspection.snapshot.as_ref().map_or(params.seed, |snapshot| snapshot.identity.seed);
+        let identity = WorldIdentity::new(path_name, game.about.name, (game.about.rules_hash)(), &params);
+        let room = match &inspection.snapshot {
+            None => (game.new_room)(&params, options),
+            Some(snapshot) => {
+                if let Some((field, own, found)) = identity.difference(&snapshot.identity) {
+                    let rule = format!("the journal is of another world: {field} is {found}, not {own}");
+                    return Err(refused(&rule));
+                }
+                let title = format!("room {}", options.name);
+                let room = recover(game, snapshot, &inspection.records, options, now);
+                let room = room.map_err(|why| refused(&why))?;
+                log_reports(&recovery_reports(&title, &*room, &inspection));
+                room
+            }
+        };
+        repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
+        let Inspection { next_sequence, last_run, .. } = &inspection;
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let confirmed = Arc::new(AtomicU64::new(0));
+        let journaled = JournaledRoom { number, guard: Some(guard), confirmed };
+        self.open.lock().push(OpenJournal {
+            room: journaled.clone(),
+            storage,
+            identity,
+            next_sequence: *next_sequence,
+            last_run: *last_run,
+            fence,
+        });
+        self.rooms.lock().insert(path_name.to_owned(), journaled);
+        Ok((room, inspection.snapshot.is_some()))
+    }
+}
