@@ -16,7 +16,7 @@ use tickwire::client::blocking_client::{BlockingClient, ReceivedPacket};
 use tickwire::internal::games;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::Action;
-use tickwire::internal::server::journal::{RecordBody, inspect};
+use tickwire::internal::server::journal::{JournalSnapshot, RecordBody, SegmentHeader, inspect};
 use tickwire::internal::server::net::journal::FileStorage;
 use tickwire::packet::Value;
 use tickwire::sim::command_frame;
@@ -321,4 +321,46 @@ fn a_server_in_a_program_continues_its_world_after_a_stop() {
     let after = server.room("").expect("the room").tick();
     assert!(before > 0 && after >= before, "{before}, then {after}");
     server.stop();
+}
+
+/// Replaces the hash of the rules in all files, as if a program with other rules had written them.
+fn change_rules(directory: &Path) {
+    for entry in fs::read_dir(directory.join("_default")).expect("a directory") {
+        let path = entry.expect("a file").path();
+        let bytes = fs::read(&path).expect("read");
+        let changed = if path.extension().is_some_and(|kind| kind == "segment") {
+            let (mut header, start) = SegmentHeader::decode(&bytes).expect("a segment");
+            header.identity.rules_hash ^= 1;
+            [&header.encode(), &bytes[start..]].concat()
+        } else {
+            let mut snapshot = JournalSnapshot::decode(&bytes).expect("a snapshot");
+            snapshot.identity.rules_hash ^= 1;
+            snapshot.encode()
+        };
+        fs::write(&path, changed).expect("written");
+    }
+}
+
+#[test]
+fn a_program_with_other_rules_continues_a_journal_whose_last_run_has_stopped() {
+    let directory = Directory::new("rules");
+    let mut first = Program::start(&mut serve(&directory.0, &[]));
+    let walker = Walker::connect(&first, 0);
+    let player = walker.player;
+    first.stop();
+    drop(walker);
+    change_rules(&directory.0);
+    let mut second = Program::start(&mut serve(&directory.0, &[]));
+    assert_eq!(Walker::connect(&second, 0).player, player);
+    let log = second.stop();
+    assert!(log.contains("with other rules: 1 player may resume"), "{log}");
+    // The same rules again: the records of that run.
+    let third = Program::start(&mut serve(&directory.0, &[]));
+    assert_eq!(Walker::connect(&third, 0).player, player);
+    // SIGKILL.
+    drop(third);
+    change_rules(&directory.0);
+    let refused = said_at_its_end(serve(&directory.0, &[]).spawn().expect("started"));
+    let told = String::from_utf8(refused.stderr).expect("text");
+    assert!(told.contains("rules_hash is ") && told.contains("was killed"), "{told}");
 }

@@ -37,6 +37,10 @@ impl DynRoom<TcpTransport> for Fragile {
         self.room.tick_with(now, wants, after_step)
     }
 
+    fn save_named(&self) -> Vec<u8> {
+        self.room.save_named()
+    }
+
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {
         self.room.restarted(epoch)
     }

@@ -15,8 +15,6 @@ use crate::games;
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
 use crate::server::journal::{JournalReplay, JournalSnapshot, Record, RecordBody};
-#[cfg(not(target_family = "wasm"))]
-use crate::server::room::SavedRoom;
 use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult};
 
 /// A room of any game, with clients on this transport.
@@ -33,6 +31,11 @@ pub trait DynRoom<L: Transport>: Debug + Send {
     /// [`Room::tick_with`].
     fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult;
 
+    /// Saves the world by the names of its fields, for a program with other rules
+    /// ([`Sim::save_named`]).
+    #[cfg(not(target_family = "wasm"))]
+    fn save_named(&self) -> Vec<u8>;
+
     /// Creates a room with the same name, options and parameters and a new world. The driver calls
     /// it after the room has panicked, so it reads nothing that a tick changes.
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>>;
@@ -45,6 +48,11 @@ impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
 
     fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult {
         self.tick_with(now, wants, after_step)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn save_named(&self) -> Vec<u8> {
+        self.world().save_named()
     }
 
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>> {
@@ -75,10 +83,10 @@ pub struct GameFactory<L: 'static> {
     pub new_room: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
     /// Restores a room from a snapshot. The settings are computed from the restored world.
     pub resume_room: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
-    /// Restores a saved room of another run, possibly with other rules. Also returns notes on its
-    /// fields.
+    /// Creates a room with the saved world of another run, possibly with other rules: an output of
+    /// [`Sim::save_named`]. Also returns notes on its fields. The room has no seats.
     #[cfg(not(target_family = "wasm"))]
-    pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
+    pub migrate_room: fn(&WorldParams, &[u8], RoomConfig) -> MigratedRoom<L>,
     /// Restores a room from its journal: restores the snapshot and replays the records. The time is
     /// of the server's clock: suspended seats expire from then on.
     #[cfg(not(target_family = "wasm"))]
@@ -152,20 +160,17 @@ fn resume<G: Game, L: Transport>(
 #[cfg(not(target_family = "wasm"))]
 fn carry<G: Game, L: Transport>(
     identity: &WorldParams,
-    saved_room: &SavedRoom,
+    state: &[u8],
     options: RoomConfig,
 ) -> MigratedRoom<L> {
-    let saved = NamedState::new(&saved_room.state).map_err(|error| error.to_string())?;
+    let saved = NamedState::new(state).map_err(|error| error.to_string())?;
     if saved.game() != G::INFO.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::INFO.name));
     }
     let world = G::Sim::migrate(identity, &saved).map_err(|error| error.to_string())?;
     check(&world)?;
     let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
-    let room = Room::<G>::new(world, options);
-    // The server's clock is at zero: rooms are migrated at its start.
-    room.handle().restore_seats(&saved_room.keys, Duration::ZERO);
-    Ok((Box::new(room), saved.migration_notes(&now)))
+    Ok((Box::new(Room::<G>::new(world, options)), saved.migration_notes(&now)))
 }
 
 #[cfg(not(target_family = "wasm"))]

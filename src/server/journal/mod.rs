@@ -33,7 +33,7 @@ mod writer;
 pub use fence::{claim, highest_fence, remove_journal};
 pub use identity::WorldIdentity;
 pub use record::{Record, RecordBody};
-pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, repair};
+pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, named_world, repair};
 pub use replay::JournalReplay;
 pub use segment::SegmentHeader;
 pub use snapshot::JournalSnapshot;

@@ -116,7 +116,7 @@ pub fn inspect(
     let names = files.iter().map(|file| &file.name);
     inspection.parts = names.filter(|name| FileKind::is_part(name)).cloned().collect();
     for position in snapshots.iter().rev() {
-        match read_snapshot(storage, *position)? {
+        match read_snapshot(storage, (FileKind::Snapshot, *position))? {
             Ok(snapshot) => {
                 inspection.snapshot = Some(snapshot);
                 break;
@@ -149,6 +149,23 @@ pub fn inspect(
         }
     }
     Ok(inspection)
+}
+
+/// Reads the world with which the last run has stopped, by the names of its fields. `None` if the
+/// run has not stopped cleanly.
+///
+/// # Errors
+/// The storage has failed, or the file is damaged.
+pub fn named_world(
+    storage: &impl JournalStorage,
+    inspection: &Inspection,
+) -> Result<Option<JournalSnapshot>, RecoveryError> {
+    let position = FilePosition::new(inspection.last_fence, inspection.next_sequence);
+    let names = storage.names().map_err(in_file(""))?;
+    if inspection.torn.is_some() || !names.contains(&FileKind::Named.name(position)) {
+        return Ok(None);
+    }
+    read_snapshot(storage, (FileKind::Named, position))?.map(Some).map_err(RecoveryError::Damage)
 }
 
 /// Makes a journal ready for the next run, with this fence: truncates the torn tail, and removes
@@ -221,9 +238,9 @@ impl Inspection {
 
 fn read_snapshot(
     storage: &impl JournalStorage,
-    position: FilePosition,
+    (kind, position): (FileKind, FilePosition),
 ) -> Result<Result<JournalSnapshot, JournalDamage>, RecoveryError> {
-    let file = FileKind::Snapshot.name(position);
+    let file = kind.name(position);
     let bytes = storage.read(&file).map_err(in_file(&file))?;
     let damage =
         |offset, rule| JournalDamage { file: file.clone(), offset, rule, remedy: RESTORE_OR_TRUNCATE };

@@ -7,6 +7,8 @@ use tickwire_sim::{Malformed, Reader};
 use super::identity::WorldIdentity;
 use super::record::{SEAT_BYTES, read_seat, write_seat};
 use super::segment::{check_seal, seal};
+#[cfg(doc)]
+use super::storage::FileKind;
 use crate::server::room::HashedSeat;
 
 const MAGIC: &[u8; 4] = b"TWP2";
@@ -41,7 +43,7 @@ pub struct JournalSnapshot {
     pub identity: WorldIdentity,
     /// The seats that clients can resume.
     pub seats: Vec<HashedSeat>,
-    /// The bytes for `Sim::restore`.
+    /// The bytes for `Sim::restore`; in a file of [`FileKind::Named`], those for `Sim::migrate`.
     pub world: Arc<[u8]>,
 }
 

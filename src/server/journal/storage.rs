@@ -103,6 +103,8 @@ pub enum FileKind {
     Segment,
     /// The world at a sequence.
     Snapshot,
+    /// The world at the end of a run that has stopped, by the names of its fields.
+    Named,
 }
 
 impl FilePosition {
@@ -111,9 +113,11 @@ impl FilePosition {
         FilePosition { fence, sequence }
     }
 
-    /// Returns the position in the name of a segment or snapshot.
+    /// Returns the position in the name of a file of any kind.
     pub fn of(name: &str) -> Option<FilePosition> {
-        [FileKind::Segment, FileKind::Snapshot].iter().find_map(|kind| kind.position_of(name))
+        [FileKind::Segment, FileKind::Snapshot, FileKind::Named]
+            .iter()
+            .find_map(|kind| kind.position_of(name))
     }
 }
 
@@ -122,6 +126,7 @@ impl FileKind {
         match self {
             FileKind::Segment => ".segment",
             FileKind::Snapshot => ".snapshot",
+            FileKind::Named => ".named",
         }
     }
 
@@ -146,7 +151,7 @@ impl FileKind {
         Some(position).filter(|position| self.name(*position) == name)
     }
 
-    /// Returns whether the file is an incomplete segment or snapshot.
+    /// Returns whether the file is an incomplete file of any kind.
     pub fn is_part(name: &str) -> bool {
         name.ends_with(PART) && FilePosition::of(without_part(name)).is_some()
     }

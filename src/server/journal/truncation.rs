@@ -20,20 +20,21 @@ pub fn check(storage: &impl JournalStorage) -> io::Result<Vec<JournalDamage>> {
     files.sort_unstable();
     let mut faults = Vec::new();
     for file in files {
-        let fault = if FileKind::Snapshot.position_of(&file).is_some() {
-            JournalSnapshot::decode(&storage.read(&file)?).err()
-        } else if FileKind::Segment.position_of(&file).is_some() {
-            let bytes = storage.read(&file)?;
-            match SegmentHeader::decode(&bytes) {
-                Ok((header, start)) => {
-                    let fault = segment::scan(&bytes, &header, start).fault;
-                    fault.map(|(offset, rule)| (offset, rule.to_string()))
+        let fault =
+            if [FileKind::Snapshot, FileKind::Named].iter().any(|kind| kind.position_of(&file).is_some()) {
+                JournalSnapshot::decode(&storage.read(&file)?).err()
+            } else if FileKind::Segment.position_of(&file).is_some() {
+                let bytes = storage.read(&file)?;
+                match SegmentHeader::decode(&bytes) {
+                    Ok((header, start)) => {
+                        let fault = segment::scan(&bytes, &header, start).fault;
+                        fault.map(|(offset, rule)| (offset, rule.to_string()))
+                    }
+                    Err(fault) => Some(fault),
                 }
-                Err(fault) => Some(fault),
-            }
-        } else {
-            None
-        };
+            } else {
+                None
+            };
         let remedy = UNUSED_OR_REFUSED;
         faults.extend(fault.map(|(offset, rule)| JournalDamage { file, offset, rule, remedy }));
     }

@@ -95,7 +95,8 @@ pub struct JournalWriter<S> {
 }
 
 impl<S: JournalStorage> JournalWriter<S> {
-    /// Begins a run: writes the snapshot with which it starts, then creates the first segment.
+    /// Begins a run: writes the snapshot with which it starts, then creates the first segment, and
+    /// removes the named worlds of earlier runs.
     /// `sequence` is [`Inspection::next_sequence`](super::Inspection::next_sequence).
     ///
     /// # Errors
@@ -118,8 +119,9 @@ impl<S: JournalStorage> JournalWriter<S> {
             has_failed: false,
         };
         writer.guarded(|writer| {
-            writer.write_snapshot(snapshot)?;
-            writer.begin_segment(now_ms)
+            writer.write_world(FileKind::Snapshot, snapshot)?;
+            writer.begin_segment(now_ms)?;
+            writer.remove_named()
         })?;
         Ok(writer)
     }
@@ -199,8 +201,20 @@ impl<S: JournalStorage> JournalWriter<S> {
     pub fn snapshot(&mut self, snapshot: &JournalSnapshot, now_ms: u64) -> Result<(), JournalError> {
         self.guarded(|writer| {
             writer.write_and_sync()?;
-            writer.write_snapshot(snapshot)?;
+            writer.write_world(FileKind::Snapshot, snapshot)?;
             writer.begin_segment(now_ms)
+        })
+    }
+
+    /// Ends the run: syncs the records, and writes the world by the names of its fields, with which
+    /// a program with other rules continues.
+    ///
+    /// # Errors
+    /// The storage has failed, now or before, or the world is too large.
+    pub fn write_named(&mut self, named: &JournalSnapshot) -> Result<(), JournalError> {
+        self.guarded(|writer| {
+            writer.write_and_sync()?;
+            writer.write_world(FileKind::Named, named)
         })
     }
 
@@ -273,7 +287,17 @@ impl<S: JournalStorage> JournalWriter<S> {
         Ok(())
     }
 
-    fn write_snapshot(&mut self, snapshot: &JournalSnapshot) -> Result<(), JournalError> {
+    /// Removes the worlds with which earlier runs have ended, because records follow them.
+    fn remove_named(&mut self) -> Result<(), JournalError> {
+        let failed = |operation, file: String| move |error| JournalError::Io { operation, file, error };
+        let names = self.storage.names().map_err(failed("list", "the directory".to_owned()))?;
+        for name in names.iter().filter(|name| FileKind::Named.position_of(name).is_some()) {
+            self.storage.remove(name).map_err(failed("remove", name.clone()))?;
+        }
+        Ok(())
+    }
+
+    fn write_world(&mut self, kind: FileKind, snapshot: &JournalSnapshot) -> Result<(), JournalError> {
         let (bytes, max_bytes) = (snapshot.world.len(), limits::JOURNAL_SNAPSHOT_BYTES);
         if bytes > max_bytes {
             return Err(JournalError::TooLarge { bytes, max_bytes });
@@ -281,7 +305,7 @@ impl<S: JournalStorage> JournalWriter<S> {
         let JournalRun { run, epoch, fence, .. } = self.run;
         let snapshot =
             JournalSnapshot { run, epoch, fence, sequence: self.next_sequence, ..snapshot.clone() };
-        self.write_file(FileKind::Snapshot, &snapshot.encode())
+        self.write_file(kind, &snapshot.encode())
     }
 
     fn begin_segment(&mut self, now_ms: u64) -> Result<(), JournalError> {

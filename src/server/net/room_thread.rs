@@ -129,10 +129,24 @@ fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
     is_ending || host.is_at_least(ShutdownStage::RoomsStopping)
 }
 
+/// Ticks until the room or the server stops. With a journal, it then has the world for a program
+/// with other rules, unless the world has ended.
 fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
+    let mut journal = RoomJournal::begin(host.config.journal.as_ref(), room);
+    tick_all(host, room, core, journal.as_mut());
+    if let Some(journal) = journal.filter(|_| !room.is_ending()) {
+        journal.finish(room, core.save_named());
+    }
+}
+
+fn tick_all(
+    host: &ServerState,
+    room: &Arc<RunningRoom>,
+    core: &mut TcpRoom,
+    mut journal: Option<&mut RoomJournal>,
+) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = TickSchedule::new(Instant::now(), tick_hz);
-    let mut journal = RoomJournal::begin(host.config.journal.as_ref(), room);
     let mut status_at = host.now() + limits::STATUS_LOG_INTERVAL;
     let (mut empty_since, mut only_spectators, mut next_poll) = (None, false, Duration::ZERO);
     loop {
@@ -164,7 +178,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
         record_schedule(room, &due);
-        tick(host, room, core, journal.as_mut());
+        tick(host, room, core, journal.as_deref_mut());
         let now = host.now();
         if now >= status_at {
             status_at = now + limits::STATUS_LOG_INTERVAL;

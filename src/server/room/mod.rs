@@ -149,6 +149,12 @@ impl<G: Game> Room<G> {
         &self.handle
     }
 
+    /// The world.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn world(&self) -> &G::Sim {
+        &self.world
+    }
+
     /// Creates a room with the same name, options and parameters and a new world. The driver calls
     /// it after the room has panicked, so it reads nothing that a tick changes.
     pub fn restarted(&self, epoch: String) -> Room<G> {

@@ -4,7 +4,7 @@ use tickwire_sim::Rng;
 
 use super::model_disk::{ModelDisk, PlantedFault};
 use super::model_room::{ModelRoom, ModelState};
-use crate::server::journal::{FileKind, Inspection, JournalStorage as _, inspect};
+use crate::server::journal::{FileKind, Inspection, JournalStorage as _, inspect, named_world};
 
 /// Crash images. Each is checked in about a tenth of a millisecond.
 const IMAGES: u32 = 10_000;
@@ -25,6 +25,8 @@ struct Counts {
     parts: u32,
     /// Images that recover without their newest snapshot.
     replaced: u32,
+    /// Images of a run that has stopped.
+    named: u32,
 }
 
 /// Runs a room with crashes from a seed.
@@ -52,6 +54,8 @@ fn run_with_crashes(seed: u32, fault: Option<PlantedFault>, counts: &mut Counts)
         counts.acknowledged += u32::from(room.acknowledged > 0);
         counts.parts += u32::from(!inspection.parts.is_empty());
         room.clone().resume(&inspection).map_err(in_run)?;
+        let named = named_world(&image, &inspection).map_err(|why| in_run(why.to_string()))?;
+        counts.named += u32::from(named.is_some());
         counts.replaced += u32::from(recovers_without_newest_snapshot(&image, &inspection).map_err(in_run)?);
     }
     Ok(())
@@ -86,10 +90,10 @@ fn each_crash_image_recovers_to_a_prefix_with_everything_acknowledged() {
         run_with_crashes(seed, None, &mut counts).unwrap_or_else(|rule| panic!("{rule}"));
     }
     println!("{counts:?}");
-    let Counts { images, torn, shortened, acknowledged, parts, replaced } = counts;
+    let Counts { images, torn, shortened, acknowledged, parts, replaced, named } = counts;
     assert_eq!(images, IMAGES);
     assert!(
-        [torn, shortened, acknowledged, parts, replaced].iter().all(|count| *count > IMAGES / 50),
+        [torn, shortened, acknowledged, parts, replaced, named].iter().all(|count| *count > IMAGES / 50),
         "{counts:?}"
     );
 }

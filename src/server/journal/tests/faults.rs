@@ -6,7 +6,7 @@ use super::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, ModelState, identity};
 use crate::server::journal::{
     Inspection, JournalDamage, JournalError, JournalStorage, RecoveryError, WorldIdentity, check, inspect,
-    truncate,
+    named_world, truncate,
 };
 
 /// Runs a room to its end. Returns the disk, and the state before each sequence.
@@ -220,4 +220,25 @@ fn a_truncated_journal_is_an_exact_prefix_whatever_bit_of_a_segment_was_flipped(
         }
     }
     assert!(truncated > 0);
+}
+
+#[test]
+fn a_named_world_is_the_end_of_a_run_and_goes_with_the_next_run() {
+    let (mut disk, mut room, mut rng) = (ModelDisk::default(), ModelRoom::new(), Rng::new(3, 0));
+    let mut writer = room.begin(&disk, &mut rng).expect("a journal");
+    room.append(&mut writer, &mut rng).expect("a record");
+    let stopped = room.snapshot();
+    writer.write_named(&stopped).expect("written");
+    let inspection = ModelRoom::recover(&mut disk).expect("no damage");
+    let named = named_world(&disk, &inspection).expect("no damage").expect("the run has stopped");
+    assert_eq!((named.tick, &named.seats, &named.world), (stopped.tick, &stopped.seats, &stopped.world));
+    let [name] = &names(&disk, ".named")[..] else { panic!("one file") };
+    disk.flip(name, 400);
+    let refused = named_world(&disk, &inspection).expect_err("a flipped bit");
+    assert!(refused.to_string().starts_with(&format!("{name}, byte ")), "{refused}");
+    assert_eq!(check(&disk).expect("a list").len(), 1);
+    disk.flip(name, 400);
+    room.resume(&inspection).expect("the same state");
+    let _next = room.begin(&disk, &mut rng).expect("the next run");
+    assert!(names(&disk, ".named").is_empty());
 }

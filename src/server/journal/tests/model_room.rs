@@ -10,7 +10,7 @@ use tickwire_sim::{PlayerId, Rng};
 use super::model_disk::ModelDisk;
 use crate::server::journal::{
     Inspection, JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, RecoveryError,
-    Retention, WorldIdentity, inspect, repair,
+    Retention, WorldIdentity, inspect, named_world, repair,
 };
 use crate::server::room::{HashedSeat, SeatChange, SeatKeyHash};
 use crate::util::address_prefix::AddressPrefix;
@@ -142,16 +142,26 @@ impl ModelRoom {
     pub fn recover(disk: &mut ModelDisk) -> Result<Inspection, RecoveryError> {
         let inspection = inspect(disk, Some(&identity()))?;
         repair(disk, &inspection, 0)?;
+        if let Some(named) = named_world(disk, &inspection)? {
+            let state = ModelState::recovered(&inspection);
+            assert_eq!((named.tick, named.checksum), (state.tick, state.world), "the named world");
+        }
         Ok(inspection)
     }
 
-    /// Runs the room with random actions until the disk fails, or for `actions` actions.
+    /// Runs the room with random actions until the disk fails, or for at most `actions` actions. A
+    /// shorter run stops cleanly.
     ///
     /// # Errors
     /// The disk has failed.
     pub fn run(&mut self, disk: &ModelDisk, rng: &mut Rng, actions: u32) -> Result<(), JournalError> {
         let mut writer = self.begin(disk, rng)?;
         for _ in 0..actions {
+            if rng.below(100) == 0 {
+                writer.write_named(&self.snapshot())?;
+                self.acknowledged = self.states.len() as u64 - 1;
+                return Ok(());
+            }
             if let Some(synced) = self.act(&mut writer, rng)? {
                 self.acknowledged = synced;
             }

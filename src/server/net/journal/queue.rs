@@ -38,6 +38,19 @@ impl JournaledTick {
     }
 }
 
+/// The world with which a room stops.
+#[derive(Debug)]
+pub struct NamedWorld {
+    /// The number of the room.
+    pub room: usize,
+    /// Ticks completed.
+    pub tick: u32,
+    /// The world by the names of its fields.
+    pub state: Vec<u8>,
+    /// The seats that clients can resume.
+    pub seats: Vec<HashedSeat>,
+}
+
 /// The end of a room's journal.
 #[derive(Debug)]
 pub struct JournalEnd {
@@ -54,6 +67,8 @@ pub struct JournalEnd {
 pub enum JournalEntry {
     /// A tick.
     Tick(JournaledTick),
+    /// The world with which a room stops, after its last tick.
+    Named(NamedWorld),
     /// The end of a room.
     End(JournalEnd),
 }
@@ -93,6 +108,12 @@ impl JournalQueue {
     pub fn push(&self, tick: JournaledTick) -> Option<u64> {
         let bytes = tick.bytes();
         self.push_entry(JournalEntry::Tick(tick), bytes)
+    }
+
+    /// Queues the world with which a room stops. Returns `None` as for a tick.
+    pub fn push_named(&self, named: NamedWorld) -> Option<u64> {
+        let bytes = ENTRY_BYTES + named.state.len();
+        self.push_entry(JournalEntry::Named(named), bytes)
     }
 
     /// Queues the end of a room. Returns `None` as for a tick.

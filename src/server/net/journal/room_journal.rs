@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::queue::JournaledTick;
+use tracing::warn;
+
+use super::queue::{JournaledTick, NamedWorld};
 use super::{Durability, JournaledRoom, OnJournalError, RoomJournals};
 use crate::limits;
 use crate::server::net::rooms::RunningRoom;
@@ -85,6 +87,16 @@ impl RoomJournal {
         self.held.push_back((ticket.unwrap_or(u64::MAX), ticked.answers.clone()));
         let released = self.release(lease_now);
         (released, self.held.len() as u32)
+    }
+
+    /// Queues the world after the last tick, by the names of its fields, with which a program with
+    /// other rules continues.
+    pub fn finish(self, room: &RunningRoom, state: Vec<u8>) {
+        let (tick, seats) = (room.handle.tick(), room.handle.hashed_seats());
+        let named = NamedWorld { room: self.room.number, tick, state, seats };
+        if self.journals.queue.push_named(named).is_none() {
+            warn!(room = room.label(), "the journal ends without a world for a program with other rules");
+        }
     }
 
     /// Removes the acks that clients may receive. After an error with [`OnJournalError::Stop`],

@@ -1,11 +1,12 @@
 //! The journal of one room in the writer thread.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tracing::{info, warn};
 
-use super::queue::JournaledTick;
+use super::queue::{JournaledTick, NamedWorld};
 use super::{FileStorage, JournaledRoom, OpenJournal, now_ms};
 use crate::limits;
 use crate::server::journal::{
@@ -13,7 +14,18 @@ use crate::server::journal::{
     highest_fence, remove_journal,
 };
 use crate::server::net::server_state::ServerState;
+use crate::server::room::HashedSeat;
 use crate::util::os;
+
+/// Creates a snapshot without the run and the sequence, which the writer sets.
+fn unplaced(
+    identity: WorldIdentity,
+    (tick, checksum): (u32, u64),
+    seats: Vec<HashedSeat>,
+    world: Arc<[u8]>,
+) -> JournalSnapshot {
+    JournalSnapshot { run: 0, epoch: 0, fence: 0, sequence: 0, tick, checksum, identity, seats, world }
+}
 
 /// The journal of a room in the writer thread.
 #[derive(Debug)]
@@ -69,17 +81,8 @@ impl RoomWriter {
             return Ok(0);
         }
         if let Some((world, checksum, seats)) = tick.snapshot {
-            let snapshot = |identity| JournalSnapshot {
-                run: 0,
-                epoch: 0,
-                fence: 0,
-                sequence: 0,
-                tick: world.tick,
-                checksum,
-                identity,
-                seats,
-                world: world.bytes.clone(),
-            };
+            let world_bytes = Arc::clone(&world.bytes);
+            let snapshot = |identity| unplaced(identity, (world.tick, checksum), seats, world_bytes);
             self.write_snapshot(tick.epoch, snapshot)?;
         }
         let WriterState::Running(writer, is_unsynced) = &mut self.state else {
@@ -96,6 +99,25 @@ impl RoomWriter {
         let bytes = tick.frame.len() as u64;
         writer.append(tick.tick, RecordBody::Frame(tick.frame), now)?;
         Ok(bytes)
+    }
+
+    /// Writes the world with which the room stops. Does nothing if the room has never ticked, or if
+    /// another process has it.
+    ///
+    /// # Errors
+    /// The storage has failed.
+    pub fn write_named(&mut self, named: NamedWorld) -> Result<(), JournalError> {
+        match &mut self.state {
+            WriterState::Running(writer, is_unsynced)
+                if !self.room.guard.iter().any(|guard| guard.is_lost()) =>
+            {
+                let NamedWorld { tick, state, seats, .. } = named;
+                let identity = writer.run().identity.clone();
+                *is_unsynced = false;
+                writer.write_named(&unplaced(identity, (tick, 0), seats, state.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes a snapshot. Begins a run if this is the first snapshot of the epoch.

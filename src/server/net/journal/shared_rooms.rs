@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 
-use super::start::{log_reports, recover, recovery_reports};
+use super::start::{log_reports, open_world};
 use super::{FileStorage, JournaledRoom, OpenJournal, RoomJournals, room_directory_name};
 use crate::server::cluster::LeaseGuard;
 use crate::server::journal::{Inspection, WorldIdentity, claim, highest_fence, inspect, repair};
@@ -56,20 +56,10 @@ impl RoomJournals {
         let mut params = params.clone();
         params.seed = inspection.snapshot.as_ref().map_or(params.seed, |snapshot| snapshot.identity.seed);
         let identity = WorldIdentity::new(path_name, game.about.name, (game.about.rules_hash)(), &params);
-        let room = match &inspection.snapshot {
-            None => (game.new_room)(&params, options),
-            Some(snapshot) => {
-                if let Some((field, own, found)) = identity.difference(&snapshot.identity) {
-                    let rule = format!("the journal is of another world: {field} is {found}, not {own}");
-                    return Err(refused(&rule));
-                }
-                let title = format!("room {}", options.name);
-                let room = recover(game, snapshot, &inspection.records, options, now);
-                let room = room.map_err(|why| refused(&why))?;
-                log_reports(&recovery_reports(&title, &*room, &inspection));
-                room
-            }
-        };
+        let title = format!("room {}", options.name);
+        let opened = open_world(game, (&params, &identity), (&storage, &inspection), options, (&title, now));
+        let (room, reports) = opened.map_err(|why| refused(&why))?;
+        log_reports(&reports);
         repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
         let Inspection { next_sequence, last_run, .. } = &inspection;
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);

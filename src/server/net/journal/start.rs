@@ -13,7 +13,9 @@ use tracing::{info, warn};
 
 use super::queue::JournalQueue;
 use super::{FileStorage, JournalSettings, JournaledRoom, OpenJournal, RoomJournals};
-use crate::server::journal::{Inspection, JournalSnapshot, Record, WorldIdentity, inspect, repair};
+use crate::server::journal::{
+    Inspection, JournalSnapshot, Record, WorldIdentity, inspect, named_world, repair,
+};
 use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::os;
@@ -38,8 +40,8 @@ pub struct JournalDirectory {
     lock: File,
     rooms: BTreeMap<String, JournaledRoom>,
     open: Vec<OpenJournal>,
-    /// Messages for the log, which starts later. Each has a flag, true for a warning, and a text.
-    reports: Vec<(bool, String)>,
+    /// Messages for the log, which starts later.
+    reports: Reports,
 }
 
 impl JournalDirectory {
@@ -85,28 +87,20 @@ impl JournalDirectory {
         fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
         os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
         let mut storage = FileStorage::new(directory.clone());
-        let inspection = inspect(&storage, Some(&identity)).map_err(|error| refused(&error))?;
-        let room = match &inspection.snapshot {
-            None => (game.new_room)(params, options),
-            Some(snapshot) => {
-                // The server's clock is at zero.
-                recover(game, snapshot, &inspection.records, options, Duration::ZERO)
-                    .map_err(|why| refused(&why))?
-            }
-        };
+        let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
+        let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
+        // The server's clock is at zero.
+        let opened =
+            open_world(game, (params, &identity), (&storage, &inspection), options, (&title, Duration::ZERO));
+        let (room, reports) = opened.map_err(|why| refused(&why))?;
+        self.reports.extend(reports);
         let Inspection { next_sequence, last_run, last_fence: fence, .. } = inspection;
         repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
-        self.report(&name, &*room, &inspection);
         let confirmed = Arc::new(AtomicU64::new(u64::MAX));
         let journaled = JournaledRoom { number: self.open.len(), guard: None, confirmed };
         self.rooms.insert(name, journaled.clone());
         self.open.push(OpenJournal { room: journaled, storage, identity, next_sequence, last_run, fence });
         Ok(room)
-    }
-
-    fn report(&mut self, name: &str, room: &TcpRoom, inspection: &Inspection) {
-        let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
-        self.reports.extend(recovery_reports(&title, room, inspection));
     }
 
     /// Logs the results of the recovery. Returns the journals of the recovered rooms.
@@ -125,11 +119,56 @@ impl JournalDirectory {
     }
 }
 
-/// Restores a room from its journal. `now` is the time of the server's clock.
+/// Messages for the log. Each has a flag, true for a warning, and a text.
+pub type Reports = Vec<(bool, String)>;
+
+/// The remedy for a journal of another world.
+const OTHER_WORLD: &str = "start the server with the options of this journal, or choose another directory";
+/// The remedy for a journal of other rules without a named world.
+const OTHER_RULES: &str = "the last run of those rules did not stop, but was killed: start and stop the program that \
+     has them, or choose another directory";
+
+/// Creates a room with the world of a journal: of its records, or, if the program has other rules,
+/// of the fields with which the last run has stopped. Without a journal, the world is new. `now` is
+/// the time of the server's clock.
 ///
 /// # Errors
-/// Why the world cannot be recovered.
-pub fn recover(
+/// The world cannot continue.
+pub fn open_world(
+    game: &TcpGameFactory,
+    (params, identity): (&WorldParams, &WorldIdentity),
+    (storage, inspection): (&FileStorage, &Inspection),
+    options: RoomConfig,
+    (title, now): (&str, Duration),
+) -> Result<(Box<TcpRoom>, Reports), String> {
+    let Some(snapshot) = &inspection.snapshot else {
+        return Ok(((game.new_room)(params, options), Reports::new()));
+    };
+    let Some((field, own, found)) = identity.difference(&snapshot.identity) else {
+        let room = recover(game, snapshot, &inspection.records, options, now)?;
+        let reports = recovery_reports(title, &*room, inspection);
+        return Ok((room, reports));
+    };
+    let other = |remedy| format!("the journal is of another world: {field} is {found}, not {own}; {remedy}");
+    let is_migrated = WorldIdentity { rules_hash: snapshot.identity.rules_hash, ..identity.clone() };
+    if is_migrated != snapshot.identity {
+        return Err(other(OTHER_WORLD));
+    }
+    let named = named_world(storage, inspection).map_err(|error| error.to_string())?;
+    let named = named.ok_or_else(|| other(OTHER_RULES))?;
+    let migrated = (game.migrate_room)(params, &named.world, options);
+    let (room, notes) =
+        migrated.map_err(|why| format!("the world cannot continue with other rules: {why}"))?;
+    room.handle().restore_hashed_seats(&named.seats, now);
+    let (tick, players) = (named.tick, count_noun(named.seats.len(), "player"));
+    let mut reports =
+        vec![(false, format!("{title} continues after tick {tick} with other rules: {players} may resume"))];
+    reports.extend(notes.into_iter().map(|note| (false, format!("{title}: {note}"))));
+    Ok((room, reports))
+}
+
+/// Restores a room from its journal. `now` is the time of the server's clock.
+fn recover(
     game: &TcpGameFactory,
     snapshot: &JournalSnapshot,
     records: &[Record],
@@ -142,9 +181,9 @@ pub fn recover(
     recovered.map_err(|why| format!("the world cannot be recovered: {why}"))
 }
 
-/// Describes a recovery for the log. Each message has a flag, true for a warning.
-pub fn recovery_reports(title: &str, room: &TcpRoom, inspection: &Inspection) -> Vec<(bool, String)> {
-    let mut reports = Vec::new();
+/// Describes a recovery for the log.
+fn recovery_reports(title: &str, room: &TcpRoom, inspection: &Inspection) -> Reports {
+    let mut reports = Reports::new();
     for damage in &inspection.damaged_snapshots {
         reports.push((true, format!("{title}: an older snapshot is used: {damage}")));
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tracing::{info, warn};
 
-use super::queue::{JournalEnd, JournalEntry, JournaledTick, TakenEntries};
+use super::queue::{JournalEnd, JournalEntry, JournaledTick, NamedWorld, TakenEntries};
 use super::room_writer::RoomWriter;
 use super::{Durability, OnJournalError, RoomJournals};
 use crate::limits;
@@ -52,6 +52,7 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
         for entry in entries {
             match entry {
                 JournalEntry::Tick(tick) => write_tick(host, &mut rooms, tick)?,
+                JournalEntry::Named(named) => write_named(&mut rooms, named)?,
                 JournalEntry::End(end) => end_room(&mut rooms, end)?,
             }
         }
@@ -87,6 +88,12 @@ fn write_tick(host: &ServerState, rooms: &mut RoomWriters, tick: JournaledTick) 
     host.metrics.journal_bytes.inc_by(bytes);
     host.metrics.journal_ticks.inc();
     Ok(())
+}
+
+/// Writes the world with which a room stops.
+fn write_named(rooms: &mut RoomWriters, named: NamedWorld) -> Result<(), JournalError> {
+    let Some(room) = rooms.get_mut(&named.room) else { return Ok(()) };
+    room.write_named(named).or_else(|error| room.check_superseded(error))
 }
 
 /// Writes the appended records of a room, and syncs them if `is_sync_due`.

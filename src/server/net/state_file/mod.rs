@@ -15,6 +15,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 use tracing::{error, info, warn};
@@ -120,8 +121,10 @@ impl StateFile {
             return (game.new_room)(identity, options);
         };
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
-        match (game.migrate_room)(identity, &saved, options.clone()) {
+        match (game.migrate_room)(identity, &saved.state, options.clone()) {
             Ok((room, changes)) => {
+                // The server's clock is at zero.
+                room.handle().restore_seats(&saved.keys, Duration::ZERO);
                 let (tick, players) = (room.handle().tick(), count_noun(saved.keys.len(), "player"));
                 self.reports
                     .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
