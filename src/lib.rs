@@ -197,8 +197,8 @@ pub use testing::synctest::{Desync, SynctestError, SynctestReport, synctest};
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{
-    ClientProfile, Durability, LaneMode, Lockstep, OnJournalError, PlayerProfile, RoomAccess, RoomError,
-    RoomSpec, RunningServer, Server, ServerEvent, ServerEventKind, StartError,
+    ClientProfile, Durability, LaneMode, Lockstep, OnJournalError, OnRefusedJournal, PlayerProfile,
+    RoomAccess, RoomError, RoomSpec, RunningServer, Server, ServerEvent, ServerEventKind, StartError,
 };
 
 /// What the exports of a prediction module use.

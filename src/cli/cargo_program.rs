@@ -61,9 +61,9 @@ impl CargoProgram {
         })
     }
 
-    /// The state file, from which the next server restores the worlds.
-    pub(super) fn state_file(&self) -> PathBuf {
-        self.target.join(format!("{}.kept", self.name))
+    /// The directory of the journal, from which the next server continues the worlds.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.target.join(format!("{}.journal", self.name))
     }
 
     /// The modification time of each source file.

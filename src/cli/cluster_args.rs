@@ -12,8 +12,13 @@ pub struct ClusterArgs {
     /// reach it through any. URL is redis://HOST:PORT[/DB], a Redis or Valkey server that holds the
     /// leases of rooms. Needs --rooms-on-demand. With --journal DIR on storage that all processes
     /// share, a room continues in another process after a crash or a stop.
-    #[arg(long, value_name = "URL", env = "TICKWIRE_CLUSTER", hide_env_values = true,
-          conflicts_with_all = ["restore", "state_file"])]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TICKWIRE_CLUSTER",
+        hide_env_values = true,
+        conflicts_with = "restore"
+    )]
     cluster: Option<String>,
     /// Address at which the other processes of the cluster reach this one. Default: the address of
     /// --bind, if it is a specific one.

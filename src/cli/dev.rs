@@ -4,13 +4,14 @@
 //! ```text
 //!  sources ─ change ─► cargo build ─ fails ─► the old server continues
 //!                          └─ new program ─► its tables load ─► its prediction module
-//!               ─► `stop`: the old server saves its worlds ─► the new server restores them
+//!               ─► `stop`: the old server ends its journal ─► the new server continues it
 //! ```
 //! Pages load the new prediction module when they reconnect.
 //!
 //! Cargo lists the source files of the program in `NAME.d`, in the directory of the program.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -25,14 +26,13 @@ use super::cargo_program::{CargoProgram, modified_time};
 use super::output::{CliError, print};
 use super::{prediction, signals};
 use crate::limits;
-use crate::server::net::state_file;
 use crate::util::os::threads;
 use crate::util::sync::Mutex;
 
 /// Options of `dev`.
 #[derive(Debug, Args)]
 pub struct DevArgs {
-    /// Options of `serve`, except --state-file.
+    /// Options of `serve`, except --journal.
     #[arg(value_name = "SERVE OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     serve: Vec<OsString>,
 }
@@ -43,12 +43,13 @@ type Input = Arc<Mutex<Option<ChildStdin>>>;
 /// Runs until the server ends without a restart, or a signal stops the program.
 pub fn run(args: &DevArgs) -> Result<(), CliError> {
     let program = CargoProgram::current("dev")?;
-    let (serve, state_path) = (with_one_port(&args.serve)?, program.state_file());
-    // A killed run leaves this file.
-    state_file::remove(&state_path);
+    let (serve, journal) = (with_one_port(&args.serve)?, program.journal());
+    // A killed run leaves this directory.
+    let _ = fs::remove_dir_all(&journal);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
-        command.arg("serve").args(&serve).arg("--state-file").arg(&state_path).stdin(Stdio::piped());
+        command.arg("serve").args(&serve).arg("--journal").arg(&journal);
+        command.args(["--durability", "none", "--on-refused-journal", "new-world"]).stdin(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.path.display()))?;
         *input.lock() = child.stdin.take();
         Ok::<Child, CliError>(child)
@@ -106,7 +107,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
             stops.elapsed().as_millis()
         ));
     };
-    state_file::remove(&state_path);
+    let _ = fs::remove_dir_all(&journal);
     ended
 }
 
@@ -117,7 +118,9 @@ fn stop(server: &mut Child, input: &Input) -> Result<(), CliError> {
     let until = Instant::now() + limits::DEV_STOP_TIMEOUT;
     while server.try_wait().map_err(|error| error.to_string())?.is_none() {
         if Instant::now() > until {
-            print("dev: the server does not stop, and is killed: its worlds are lost\n");
+            print(
+                "dev: the server does not stop, and is killed: a program with other rules begins new worlds\n",
+            );
             let _ = server.kill();
             let _ = server.wait();
             break;

@@ -30,12 +30,11 @@ use crate::game::GameInfo;
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
-use crate::server::net::input_files::{StoredWorlds, restore_room};
+use crate::server::net::input_files::{journaled_room, restore_room};
 use crate::server::net::journal::JournalDirectory;
 use crate::server::net::key_log::KeyLog;
 use crate::server::net::lane_mode::{LaneMode, UdpPublic};
 use crate::server::net::recorder::{CaptureTarget, Rotation};
-use crate::server::net::state_file::StateFile;
 use crate::server::net::{ServerConfig, ServerHandle, TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::plural::count_noun;
@@ -158,12 +157,6 @@ pub struct ServeArgs {
     /// file override the flags. The players in it are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
-    /// Store the worlds in this file over a restart, also of a program with changed rules. The
-    /// server writes its worlds there when it stops, and continues them when it starts. Fields that
-    /// still exist keep their value. Clients have a minute to resume. Rooms on demand are not
-    /// stored, and nothing is stored if the server is killed.
-    #[arg(long, value_name = "FILE", env = "TICKWIRE_STATE_FILE", conflicts_with_all = ["restore", "capture"])]
-    state_file: Option<PathBuf>,
     #[command(flatten)]
     journal: StorageArgs,
     #[command(flatten)]
@@ -207,20 +200,17 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let games = games.as_ref().unwrap_or(all);
     let mut config = config(args, games, &options.unwrap_or_default())?;
     config.data = Arc::new(args.journal.open_data()?);
-    let state_file = StateFile::open(args.state_file.as_deref())?;
-    let mut worlds = StoredWorlds { state_file, journal: args.journal.open(args.cluster.is_on())? };
-    let rooms = rooms(&config, args, games, &mut worlds)?;
-    let StoredWorlds { state_file, journal } = worlds;
+    let mut journal = args.journal.open(args.cluster.is_on())?;
+    let rooms = rooms(&config, args, games, &mut journal)?;
     rooms
         .iter()
         .try_for_each(|room| room.handle().about.check_tables(&config.codes))
         .map_err(|error| error.to_string())?;
     config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
     let log = Log::start(&args.log)?;
-    state_file.log_reports();
     config.journal = journal.map(JournalDirectory::begin);
     args.players.warn();
-    let served = serve(config, rooms, args, state_file, !games.is_built_in());
+    let served = serve(config, rooms, args, !games.is_built_in());
     log.finish();
     served
 }
@@ -230,7 +220,7 @@ fn rooms(
     config: &ServerConfig,
     args: &ServeArgs,
     games: &GameList,
-    worlds: &mut StoredWorlds,
+    journal: &mut Option<JournalDirectory>,
 ) -> Result<Vec<Box<TcpRoom>>, CliError> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
@@ -243,9 +233,7 @@ fn rooms(
     let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
     let first = match &args.restore {
         Some(file) => restore(&config.game, file, "--restore ", &options)?,
-        None => {
-            worlds.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz))?
-        }
+        None => journaled_room(journal, &config.game, &config.identity, options(&config.identity))?,
     };
     let mut rooms = vec![first];
     let mut names = BTreeSet::new();
@@ -258,7 +246,7 @@ fn rooms(
         let identity = room.identity(config);
         rooms.push(match &room.restore {
             Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
-            None => worlds.room(&room.game, &identity, options(&identity))?,
+            None => journaled_room(journal, &room.game, &identity, options(&identity))?,
         });
     }
     Ok(rooms)
@@ -278,14 +266,13 @@ fn serve(
     config: ServerConfig,
     rooms: Vec<Box<TcpRoom>>,
     args: &ServeArgs,
-    mut state_file: StateFile,
     has_own_game: bool,
 ) -> Result<(), CliError> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT_ARG));
     let print = if is_to_stdout { print_to_stderr } else { print };
     let stopped = signals::stopped()?;
     let bind = config.bind;
-    let has_players = args.state_file.is_some() || args.journal.is_on();
+    let has_players = args.journal.is_on();
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
     let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && !has_players).collect();
     let mut server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
@@ -312,13 +299,10 @@ fn serve(
         );
     }
     console::start(server.console(), print)?;
-    state_file.begin()?;
     wait_for_stop(&server, &stopped);
     let ticked = server.is_ticking();
-    let worlds = args.state_file.as_ref().map(|_| server.save_rooms()).unwrap_or_default();
     info!("shutting down: closing all connections");
     let left = server.shut_down();
-    state_file.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
     if let Some(why) = server.journal_error() {
         return Err(format!("the server has stopped because the journal has failed: {why}"));
     }
@@ -418,14 +402,10 @@ fn key_log(args: &ServeArgs) -> Result<Option<Arc<KeyLog>>, CliError> {
     Ok(Some(Arc::new(log)))
 }
 
-/// Time for which players stay without a connection. With `--state-file` or `--journal`, at least
-/// the time of a restart.
+/// Time for which players stay without a connection. With `--journal`, at least the time of a
+/// restart.
 fn resume_time(args: &ServeArgs) -> Duration {
-    let min_time = if args.state_file.is_some() || args.journal.is_on() {
-        limits::STATE_FILE_RESUME_TIME
-    } else {
-        Duration::ZERO
-    };
+    let min_time = if args.journal.is_on() { limits::RESTART_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(min_time)
 }
 

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::CliError;
-use crate::server::net::journal::{Durability, JournalDirectory, JournalSettings, OnJournalError};
+use crate::server::net::journal::{
+    Durability, JournalDirectory, JournalSettings, OnJournalError, OnRefusedJournal,
+};
 use crate::server::net::server_data::ServerData;
 
 /// The options of `serve` for the journal and the database.
 #[derive(Debug, Args)]
 pub struct StorageArgs {
     /// Directory in which the rooms write journals, from which they continue after a crash or a
-    /// restart with the same rules. Clients have a minute to resume. Rooms on demand have journals
-    /// only with --cluster, and then the other rooms have none.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with_all = ["restore", "state_file"])]
+    /// stop; after a stop also in a program with other rules. Clients have a minute to resume. Rooms
+    /// on demand have journals only with --cluster, and then the other rooms have none.
+    #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with = "restore")]
     journal: Option<PathBuf>,
     /// When the commands of a tick are on the disk: tick, before they are acknowledged; second, at
     /// most a second later; none, when the system decides. Only a power failure loses more with
@@ -24,6 +26,9 @@ pub struct StorageArgs {
     /// After an error of the journal: stop the server, or continue without a journal.
     #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_JOURNAL_ERROR")]
     on_journal_error: OnErrorArg,
+    /// If the journal of a room cannot be recovered: stop, or set it aside and begin a new world.
+    #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_REFUSED_JOURNAL")]
+    on_refused_journal: OnRefusedArg,
     /// Store bans, the operator's notice and the best player of the day in this file. Without it,
     /// they last until the server stops.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_DATABASE")]
@@ -41,6 +46,12 @@ enum DurabilityArg {
 enum OnErrorArg {
     Stop,
     Continue,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OnRefusedArg {
+    Stop,
+    NewWorld,
 }
 
 impl StorageArgs {
@@ -65,6 +76,10 @@ impl StorageArgs {
             on_error: match self.on_journal_error {
                 OnErrorArg::Stop => OnJournalError::Stop,
                 OnErrorArg::Continue => OnJournalError::Continue,
+            },
+            on_refused: match self.on_refused_journal {
+                OnRefusedArg::Stop => OnRefusedJournal::Stop,
+                OnRefusedArg::NewWorld => OnRefusedJournal::NewWorld,
             },
             is_shared,
         };

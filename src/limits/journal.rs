@@ -32,3 +32,6 @@ pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Maximum time that the thread of an ending room waits for the writer thread. After this time, the
 /// files of its journal may remain.
 pub const JOURNAL_END_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of journals of one room that were set aside (`--on-refused-journal new-world`). If
+/// there are as many, the server does not start.
+pub const MAX_SET_ASIDE_JOURNALS: u32 = 100;

@@ -70,18 +70,9 @@ pub const MAX_RESUME_TIME: Duration = Duration::from_secs(3_600);
 /// a longer list, the client fails.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;
 
-/// Maximum bytes of a file of `--state-file`: worlds with the names of their fields, about 60 bytes
-/// for each field of an entity. With a larger file, the server does not start.
-pub const MAX_STATE_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes that a server with `--state-file` writes to its disk when it starts, so that a full disk
-/// fails the start and not the stop. It writes more bytes if the file of the last run is larger.
-pub const STATE_FILE_RESERVE_BYTES: u64 = 1024 * 1024;
-/// Maximum number of names for a file of `--state-file` that is set aside. If all exist, the server
-/// does not start.
-pub const MAX_SET_ASIDE_FILES: u32 = 100;
-/// Time for which a seat stays suspended without a connection if the server saves its rooms
-/// (`--state-file`). After this time, the player leaves.
-pub const STATE_FILE_RESUME_TIME: Duration = Duration::from_secs(60);
+/// Minimum time for which a seat stays suspended without a connection on a server with a journal:
+/// enough for a restart. After this time, the player leaves.
+pub const RESTART_RESUME_TIME: Duration = Duration::from_secs(60);
 /// Maximum time of a drain (`--drain-seconds`): the longest session of a player. A longer
 /// time is rejected.
 pub const MAX_DRAIN_TIME: Duration = Duration::from_secs(24 * 3600);

@@ -27,6 +27,7 @@ use tickwire::internal::server::room::{
 };
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::packet::PacketTables;
+use tickwire::sim::Sim as _;
 use tickwire::sim::migrate::NamedState;
 use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 
@@ -294,14 +295,12 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     before.tick();
     before.handle.push((home(), 1), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
     before.tick();
-    let answer = before.handle.saved_room().expect("nothing else is asked");
-    before.tick();
-    let kept = answer.try_recv().expect("answered");
-    assert_eq!(kept.keys, [KeyedSeat { key, player, from: home() }]);
-    let saved = NamedState::new(&kept.state).expect("just written");
+    let (seats, named) = (before.handle.hashed_seats(), before.room.world().save_named());
+    assert_eq!(seats.iter().map(|seat| (seat.player, seat.from)).collect::<Vec<_>>(), [(player, home())]);
+    let saved = NamedState::new(&named).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
-    running.handle.restore_seats(&kept.keys, running.now);
+    running.handle.restore_hashed_seats(&seats, running.now);
     assert_eq!(running.come_back(SeatKey([8; 16]), 5), None, "another key");
     assert_eq!(running.come_back(key, 5), Some(player));
     assert_eq!(running.players(), [player.0], "without a key nobody can come back");

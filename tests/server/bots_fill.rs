@@ -16,6 +16,7 @@ use tickwire::internal::server::net::{PlayAccess, ServerConfig, ServerHandle, To
 use tickwire::internal::tools::replay;
 
 use crate::clients::Native;
+use crate::journal::Directory;
 use crate::program::{Program, tickwire};
 use crate::program_of_paint::Paint;
 use crate::program_of_units::Units;
@@ -202,8 +203,8 @@ fn a_kicked_bot_returns_with_its_name() {
 
 #[test]
 fn players_of_bots_do_not_return_with_a_stored_world() {
-    let file = File::new("bots-state");
-    let server = |bots| Server::for_game::<Moo>().bots(bots).state_file(&file.0);
+    let directory = Directory::new("bots");
+    let server = |bots| Server::for_game::<Moo>().bots(bots).journal(&directory.0);
     let first = server(3).start().expect("a free port");
     let count = |server: &tickwire::RunningServer| server.room("").expect("the default room").players();
     until("three bots play", || count(&first) == 3);

@@ -8,7 +8,7 @@ use tickwire::game::simple::Simple;
 use tickwire::internal::cli::ServeArgs;
 use tickwire::internal::games::moo::Moo;
 use tickwire::packet::PacketTables;
-use tickwire::{Durability, LaneMode, Lockstep, OnJournalError, RoomSpec, Server};
+use tickwire::{Durability, LaneMode, Lockstep, OnJournalError, OnRefusedJournal, RoomSpec, Server};
 
 use crate::program_of_units::Units;
 
@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
     ("save-dir", |server| server.save_dir(env!("CARGO_TARGET_TMPDIR"))),
     ("restore", |_| in_default_room(|room| room.restore(saved_world()))),
     ("database", |server| server.database(file("database"))),
-    ("state-file", |server| server.state_file(file("state"))),
+    ("on-refused-journal", |server| server.on_refused_journal(OnRefusedJournal::NewWorld)),
     ("journal", |server| server.journal(file("journal"))),
     ("durability", |server| server.journal(file("durable")).durability(Durability::Tick)),
     ("on-journal-error", |server| {

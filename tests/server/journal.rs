@@ -363,4 +363,9 @@ fn a_program_with_other_rules_continues_a_journal_whose_last_run_has_stopped() {
     let refused = said_at_its_end(serve(&directory.0, &[]).spawn().expect("started"));
     let told = String::from_utf8(refused.stderr).expect("text");
     assert!(told.contains("rules_hash is ") && told.contains("was killed"), "{told}");
+    let renewing = ["--on-refused-journal", "new-world"];
+    let mut fourth = Program::start(&mut serve(&directory.0, &renewing));
+    let log = fourth.stop();
+    assert!(log.contains("the world is new") && log.contains("_default.refused-0"), "{log}");
+    assert!(directory.0.join("_default.refused-0").is_dir());
 }

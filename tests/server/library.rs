@@ -120,10 +120,10 @@ fn a_wrong_setting_is_named_with_its_rule() {
         (server().checksum_interval_ticks(u32::MAX), "checksum_interval_ticks: 4294967295: must be 1 to "),
         (server().save_dir("/nowhere"), "save_dir: /nowhere: no such directory"),
         (server().capture_rotation(0, None), "capture_rotation: 0: must be at least 1"),
-        (server().state_file("/nowhere/worlds"), "state_file: --state-file /nowhere/worlds: "),
+        (server().database("/nowhere/server.db"), "database: --database /nowhere/server.db: "),
         (
-            server().state_file("worlds").capture("a.pcapng"),
-            "state_file: cannot be combined with capture and with restore of a room",
+            Server::with_room(room().restore("/nowhere/world")).journal("journal"),
+            "journal: cannot be combined with restore of a room",
         ),
         (Server::with_room(room().restore("/nowhere/world")), "the default room: restore /nowhere/world: "),
         (

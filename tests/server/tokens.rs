@@ -9,19 +9,22 @@ use std::process::Stdio;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use tickwire::Server;
 use tickwire::internal::games;
+use tickwire::internal::games::moo::Moo;
 use tickwire::internal::limits;
 use tickwire::internal::packet::credentials;
+use tickwire::internal::server::journal::JournalSnapshot;
 use tickwire::internal::server::net::console::Source;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
-use tickwire::internal::server::room::saved_rooms;
 use tickwire::internal::tools::replay;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest as _;
 
 use crate::clients::Native;
+use crate::journal::Directory;
 use crate::program::{Program, tickwire};
 use crate::replay::File;
 use crate::support::{PATIENCE, Peer, server_with};
@@ -371,14 +374,20 @@ fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_sa
 }
 
 #[test]
-fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_tokens() {
-    let server = guarded(FILE, false);
+fn a_journal_does_not_contain_tokens_and_its_seats_are_those_of_the_tokens() {
+    let directory = Directory::new("tokens");
+    let server = Server::for_game::<Moo>().tokens([("ann", ANN)]).journal(&directory.0).start();
+    let server = server.expect("a free port");
     let (_ann, player) = play(server.address(), ANN);
-    let (kept, _) = server.save_rooms();
     server.stop();
-    is_without_tokens("the kept world", &saved_rooms::write(&kept));
-    let keys = &kept[0].1.keys;
-    assert_eq!(keys.iter().map(|keyed| u64::from(keyed.player.0)).collect::<Vec<_>>(), [player]);
+    let files = fs::read_dir(directory.0.join("_default")).expect("a directory");
+    let files: Vec<_> = files.map(|entry| entry.expect("a file").path()).collect();
+    for file in &files {
+        is_without_tokens(&file.display().to_string(), &fs::read(file).expect("read"));
+    }
+    let named = files.iter().find(|file| file.extension().is_some_and(|kind| kind == "named"));
+    let named = JournalSnapshot::decode(&fs::read(named.expect("a world")).expect("read")).expect("whole");
+    assert_eq!(named.seats.iter().map(|seat| u64::from(seat.player.0)).collect::<Vec<_>>(), [player]);
 }
 
 /// What the program says when it does not start with these arguments and this variable.

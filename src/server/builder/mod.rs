@@ -16,7 +16,7 @@ use crate::server::net::Tokens;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
 use crate::server::net::journal::JournalSettings;
-pub use crate::server::net::journal::{Durability, OnJournalError};
+pub use crate::server::net::journal::{Durability, OnJournalError, OnRefusedJournal};
 pub use crate::server::net::lane_mode::LaneMode;
 use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
@@ -115,7 +115,6 @@ pub struct Server {
     udp_public: Option<String>,
     key_log: Option<PathBuf>,
     save_dir: PathBuf,
-    state_file: Option<PathBuf>,
     database: Option<PathBuf>,
     journal: Option<PathBuf>,
     journal_settings: JournalSettings,
@@ -161,7 +160,6 @@ impl Server {
             udp_public: None,
             key_log: None,
             save_dir: PathBuf::from("."),
-            state_file: None,
             database: None,
             journal: None,
             journal_settings: JournalSettings::default(),
@@ -319,16 +317,6 @@ impl Server {
         Server { save_dir: directory.into(), ..self }
     }
 
-    /// Stores the worlds in this file over a restart, also of a program with changed rules. The
-    /// server writes its worlds there when it stops, and continues them when it starts; clients
-    /// have at least a minute to resume. Rooms on demand are not stored, and nothing is stored if
-    /// the program is killed. Not possible together with [`Server::capture`] and
-    /// [`RoomSpec::restore`].
-    #[must_use]
-    pub fn state_file(self, file: impl Into<PathBuf>) -> Server {
-        Server { state_file: Some(file.into()), ..self }
-    }
-
     /// Stores bans, the operator's notice and the best player of the day in this file. By default,
     /// they last until the server stops.
     #[must_use]
@@ -337,10 +325,10 @@ impl Server {
     }
 
     /// Sets the directory in which the rooms write journals, from which they continue after a crash
-    /// or a restart with the same rules. Clients have at least a minute to resume. Rooms on demand
-    /// have journals only with [`Server::cluster`], and then the other rooms have none. One process
-    /// at a time uses a directory, or the processes of one cluster. Not possible together with
-    /// [`Server::state_file`] and [`RoomSpec::restore`].
+    /// or a stop; after a stop also with other rules. Clients have at least a minute to resume.
+    /// Rooms on demand have journals only with [`Server::cluster`], and then the other rooms have
+    /// none. One process at a time uses a directory, or the processes of one cluster. Not possible
+    /// together with [`RoomSpec::restore`].
     #[must_use]
     pub fn journal(self, directory: impl Into<PathBuf>) -> Server {
         Server { journal: Some(directory.into()), ..self }
@@ -350,6 +338,13 @@ impl Server {
     #[must_use]
     pub fn durability(self, durability: Durability) -> Server {
         Server { journal_settings: JournalSettings { durability, ..self.journal_settings }, ..self }
+    }
+
+    /// Sets what happens at the start if the journal of a room cannot be recovered;
+    /// [`OnRefusedJournal::Stop`] by default.
+    #[must_use]
+    pub fn on_refused_journal(self, on_refused: OnRefusedJournal) -> Server {
+        Server { journal_settings: JournalSettings { on_refused, ..self.journal_settings }, ..self }
     }
 
     /// Sets the effect of an error of the journal; [`OnJournalError::Stop`] by default. The program

@@ -6,7 +6,8 @@ use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
-use crate::server::net::input_files::{StoredWorlds, restore_room};
+use crate::server::net::input_files::{journaled_room, restore_room};
+use crate::server::net::journal::JournalDirectory;
 use crate::server::net::{ServerConfig, TcpGameFactory, TcpRoom};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
@@ -121,13 +122,13 @@ impl RoomSpec {
         Ok(identity)
     }
 
-    /// Creates the room: with the world of its file, with the world of the last run, or with a new
+    /// Creates the room: with the world of its file, with that of its journal, or with a new
     /// one.
     pub(super) fn build(
         &self,
         name: &str,
         config: &ServerConfig,
-        worlds: &mut StoredWorlds,
+        journal: &mut Option<JournalDirectory>,
     ) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let options = |identity: &WorldParams| {
@@ -143,8 +144,7 @@ impl RoomSpec {
         match &self.restore {
             Some(file) => restore_room(&self.game, file, &options)
                 .map_err(|rule| StartError::room(name, format!("restore {rule}"))),
-            None => worlds
-                .room(&self.game, &identity, options(&identity))
+            None => journaled_room(journal, &self.game, &identity, options(&identity))
                 .map_err(|rule| StartError::room(name, rule)),
         }
     }

@@ -4,27 +4,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tracing::error;
-
 use super::{RoomAccess, StartError};
 use crate::game::OperatorCommandError;
 use crate::packet::PacketTables;
 use crate::server::net::console::Source;
 use crate::server::net::recorder::CaptureTarget;
-use crate::server::net::state_file::StateFile;
 use crate::server::net::{self};
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct RunningServer {
     server: net::ServerHandle,
-    /// The state file, and the directory in which the worlds are stored if it cannot be written.
-    state_file: Option<(StateFile, PathBuf)>,
 }
 
 impl RunningServer {
     pub(super) fn new(server: net::ServerHandle) -> RunningServer {
-        RunningServer { server, state_file: None }
+        RunningServer { server }
     }
 
     /// Starts the capture of [`Server::capture`](super::Server::capture).
@@ -32,11 +27,6 @@ impl RunningServer {
         let target = CaptureTarget::File(file);
         let started = if is_plain { self.server.capture_plain(target) } else { self.server.capture(target) };
         started.map(drop).map_err(|rule| StartError::setting("capture", rule))
-    }
-
-    /// Stores the worlds in this file when the server stops.
-    pub(super) fn store_worlds(&mut self, file: StateFile, save_dir: PathBuf) {
-        self.state_file = Some((file, save_dir));
     }
 
     /// Returns the address on which the server listens, with the actual port.
@@ -82,21 +72,14 @@ impl RunningServer {
 
     /// Accepts no more connections, closes all clients with 1001, and waits for the threads:
     /// usually a few milliseconds, at most about two seconds, and longer for a slow hook of
-    /// [`Server::on_event`](super::Server::on_event). Then stores the worlds, with
-    /// [`Server::state_file`](super::Server::state_file); an error is logged.
+    /// [`Server::on_event`](super::Server::on_event) or a slow disk of
+    /// [`Server::journal`](super::Server::journal).
     pub fn stop(mut self) {
         self.shut_down();
     }
 
     fn shut_down(&mut self) {
-        let state_file = self.state_file.take();
-        let worlds = state_file.as_ref().map(|_| self.server.save_rooms()).unwrap_or_default();
         self.server.shut_down();
-        if let Some((file, save_dir)) = state_file
-            && let Err(why) = file.write(worlds, &[save_dir, std::env::temp_dir()])
-        {
-            error!("{why}");
-        }
     }
 }
 

@@ -11,11 +11,9 @@ use super::{Server, checks};
 use crate::limits;
 use crate::server::net::cluster::ClusterConfig;
 use crate::server::net::console::admin_token::AdminToken;
-use crate::server::net::input_files::StoredWorlds;
 use crate::server::net::journal::{JournalDirectory, JournalSettings};
 use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::server_data::ServerData;
-use crate::server::net::state_file::StateFile;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory};
 
 /// Updates per second of clients of foreign dialects, as on the command line.
@@ -33,26 +31,17 @@ impl Server {
         if let Some(file) = &self.database {
             config.data = Arc::new(ServerData::open(file).map_err(failed)?);
         }
-        let failed = |rule| StartError::setting("state_file", rule);
-        let state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
         let settings = JournalSettings { is_shared: self.cluster.is_some(), ..self.journal_settings };
         let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, settings));
-        let journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
-        let mut worlds = StoredWorlds { state_file, journal };
-        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut worlds);
+        let mut journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
+        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut journal);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
-        let StoredWorlds { mut state_file, journal } = worlds;
-        state_file.log_reports();
         config.journal = journal.map(JournalDirectory::begin);
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, an error drops `running`, which stops the server.
-        let mut running = RunningServer::new(server);
+        let running = RunningServer::new(server);
         if let Some(file) = self.capture {
             running.capture(file, self.is_capture_plain)?;
-        }
-        if self.state_file.is_some() {
-            state_file.begin().map_err(failed)?;
-            running.store_worlds(state_file, self.save_dir);
         }
         Ok(running)
     }
@@ -134,10 +123,10 @@ impl Server {
             .map_err(|(setting, rule)| StartError::setting(setting, rule))
     }
 
-    /// Time for which a seat stays suspended: with stored worlds, at least the time of a restart.
+    /// Time for which a seat stays suspended: with a journal, at least the time of a restart.
     fn seat_time(&self) -> Duration {
-        let is_stored = self.state_file.is_some() || self.journal.is_some();
-        self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
+        let of_restart = self.journal.is_some().then_some(limits::RESTART_RESUME_TIME);
+        self.resume_time.max(of_restart.unwrap_or_default())
     }
 
     fn check_files(&self) -> Result<(), StartError> {
@@ -146,17 +135,9 @@ impl Server {
             return Err(StartError::setting("save_dir", rule));
         }
         let restores = self.rooms.iter().any(|(_, room)| room.restore.is_some());
-        if self.state_file.is_some() && (self.capture.is_some() || restores) {
-            let rule = "cannot be combined with capture and with restore of a room";
-            return Err(StartError::setting("state_file", rule));
-        }
-        if self.cluster.is_some() && (self.state_file.is_some() || restores) {
-            let rule = "cannot be combined with state_file and with restore of a room";
-            return Err(StartError::setting("cluster", rule));
-        }
-        if self.journal.is_some() && (self.state_file.is_some() || restores) {
-            let rule = "cannot be combined with state_file and with restore of a room";
-            return Err(StartError::setting("journal", rule));
+        let settings = [("cluster", self.cluster.is_some()), ("journal", self.journal.is_some())];
+        if let Some((setting, _)) = settings.into_iter().find(|(_, is_set)| restores && *is_set) {
+            return Err(StartError::setting(setting, "cannot be combined with restore of a room"));
         }
         Ok(())
     }

@@ -6,35 +6,23 @@ use std::path::Path;
 use tickwire_sim::WorldParams;
 
 use super::journal::JournalDirectory;
-use super::state_file::StateFile;
 use super::{TcpGameFactory, TcpRoom, Tokens};
 use crate::limits;
 use crate::server::room::RoomConfig;
 
-/// The worlds of an earlier run of the server.
-#[derive(Debug)]
-pub struct StoredWorlds {
-    /// The state file.
-    pub state_file: StateFile,
-    /// The journals, instead of the state file.
-    pub journal: Option<JournalDirectory>,
-}
-
-impl StoredWorlds {
-    /// Creates a room with its stored world, or with a new one.
-    ///
-    /// # Errors
-    /// The journal of the room cannot be recovered.
-    pub fn room(
-        &mut self,
-        game: &TcpGameFactory,
-        params: &WorldParams,
-        options: RoomConfig,
-    ) -> Result<Box<TcpRoom>, String> {
-        match &mut self.journal {
-            Some(journal) => journal.room(game, params, options),
-            None => Ok(self.state_file.room(game, params, options)),
-        }
+/// Creates a room with the world of its journal, or with a new one.
+///
+/// # Errors
+/// The journal of the room cannot be recovered.
+pub fn journaled_room(
+    journal: &mut Option<JournalDirectory>,
+    game: &TcpGameFactory,
+    params: &WorldParams,
+    options: RoomConfig,
+) -> Result<Box<TcpRoom>, String> {
+    match journal {
+        Some(journal) => journal.room(game, params, options),
+        None => Ok((game.new_room)(params, options)),
     }
 }
 

@@ -22,7 +22,7 @@
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`bots`] runs the players that fill rooms with few people.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
-//! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
+//! - [`input_files`] reads saved worlds and tokens; [`journal`] continues worlds over a restart.
 //! - [`journal`] writes the rooms' journals, and recovers rooms from them.
 //! - [`lane_thread`] receives the datagrams of the lanes from the [`lane_socket`].
 //! - [`echo`] is a separate server without a game.
@@ -72,7 +72,6 @@ pub mod server_data;
 pub mod server_events;
 pub mod server_handle;
 pub mod server_state;
-pub mod state_file;
 pub mod tap;
 pub mod tcp_client;
 pub mod tick_schedule;

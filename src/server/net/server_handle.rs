@@ -5,7 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
 
 use tickwire_sim::WorldParams;
 
@@ -16,7 +15,6 @@ use super::console::Console;
 use super::console::commands::find_room;
 use super::recorder::{CaptureTarget, Wanted};
 use super::room_access::RoomAccess;
-use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
 use super::{
@@ -28,7 +26,7 @@ use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::admission::{Admission, Capacity};
-use crate::server::room::{RoomHandle, SavedRoom, handle};
+use crate::server::room::{RoomHandle, handle};
 use crate::util::os::threads;
 use crate::util::os::{self, MachineCapacity};
 
@@ -212,30 +210,6 @@ impl ServerHandle {
     /// The reason why the capture cannot be written to this target.
     pub fn capture_plain(&self, target: CaptureTarget) -> Result<String, String> {
         self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
-    }
-
-    /// Returns the saved rooms for the server's next run, without rooms on demand. The second list
-    /// has the titles of rooms that do not respond within [`limits::ROOM_QUERY_TIMEOUT`]; their
-    /// worlds are lost.
-    pub fn save_rooms(&self) -> (Vec<(String, SavedRoom)>, Vec<String>) {
-        let mut rooms = self.host.rooms.all();
-        rooms.retain(|room| !room.is_on_demand());
-        let request_save = |room: &Arc<RunningRoom>| {
-            let answer = room.handle.saved_room().ok();
-            room.wake();
-            (Arc::clone(room), answer)
-        };
-        let pending: Vec<_> = rooms.iter().map(request_save).collect();
-        let until = Instant::now() + limits::ROOM_QUERY_TIMEOUT;
-        let (mut worlds, mut late) = (Vec::new(), Vec::new());
-        for (room, answer) in pending {
-            let left = until.saturating_duration_since(Instant::now());
-            match answer.and_then(|answer| answer.recv_timeout(left).ok()) {
-                Some(saved) => worlds.push((room.name().to_owned(), saved)),
-                None => late.push(room.title()),
-            }
-        }
-        (worlds, late)
     }
 
     /// Returns the room of this name, or the private room with this alias. The default room's name

@@ -19,7 +19,7 @@ use super::inbox::{Inbox, InboxRejection};
 use super::join::{JoinAttempt, JoinOutcome};
 use super::lockstep::{self, Journal};
 use super::missed_events::MissedEvents;
-use super::query::{QueryQueueFull, RoomQuery, SavedRoom, WorldSnapshot};
+use super::query::{QueryQueueFull, RoomQuery, WorldSnapshot};
 use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
 use super::shared_properties::SharedProperties;
@@ -414,14 +414,6 @@ impl RoomHandle {
     /// [`QueryQueueFull`] when the limit of queued queries is reached.
     pub fn snapshot(&self) -> Result<Receiver<Arc<WorldSnapshot>>, QueryQueueFull> {
         self.query(|_, answer| RoomQuery::Snapshot(answer))
-    }
-
-    /// Queries the world before the next tick with the names of its fields, and the seat keys.
-    ///
-    /// # Errors
-    /// [`QueryQueueFull`] when the limit of queued queries is reached.
-    pub fn saved_room(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
-        self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
     /// Returns the players whose seats were resumed since the last call, in a game without a

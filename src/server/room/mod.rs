@@ -24,7 +24,6 @@ pub mod lockstep;
 mod missed_events;
 mod player_events;
 mod query;
-pub mod saved_rooms;
 mod seat_keys;
 pub mod seats;
 mod shared_properties;
@@ -44,7 +43,7 @@ pub use join::{JoinAttempt, JoinOutcome};
 use player_events::PlayerEvents;
 pub use player_events::{PlayerChange, PlayerEvent};
 use query::RoomQuery;
-pub use query::{QueryQueueFull, SavedRoom, WorldSnapshot};
+pub use query::{QueryQueueFull, WorldSnapshot};
 pub use seat_keys::{KeyedSeat, SeatKey};
 use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
@@ -184,9 +183,6 @@ impl<G: Game> Room<G> {
         let snapshot = (wants.snapshot || due.snapshot || is_requested).then(|| self.snapshot());
         let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
         self.handle.lockstep.end_tick(state, checksum.filter(|_| due.checksum), frame.clone());
-        let is_saved = cfg!(not(target_family = "wasm"))
-            && queries.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
-        let saved = is_saved.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
         // Every action decodes, because the game itself encoded it.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
@@ -217,7 +213,7 @@ impl<G: Game> Room<G> {
         if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {
             self.handle.record_missed_events(&*published);
         }
-        self.answer(queries, &*published, snapshot.as_ref(), saved.as_ref());
+        self.answer(queries, &*published, snapshot.as_ref());
         TickResult {
             tick,
             published,
@@ -262,16 +258,12 @@ impl<G: Game> Room<G> {
         queries: Vec<RoomQuery>,
         published: &dyn DynTick,
         snapshot: Option<&Arc<WorldSnapshot>>,
-        saved: Option<&SavedRoom>,
     ) {
         for question in queries {
             // The send fails if the operator no longer waits for the result. This is not an error.
             match question {
                 RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
                 RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
-                RoomQuery::SavedRoom(answer) => {
-                    drop(saved.map(|saved| answer.send(saved.clone())));
-                }
                 RoomQuery::Outcome(ticket, answer) => {
                     let mut rejected = self.stepped.rejected.iter();
                     let rejection = rejected.find(|rejected| {

@@ -7,7 +7,6 @@ use std::sync::mpsc::Sender;
 use tickwire_sim::{PlayerId, WorldParams};
 
 use super::inbox::CommandTicket;
-use super::seat_keys::KeyedSeat;
 use crate::game::{GameInfo, Roster};
 
 /// A query and the sender for its result.
@@ -17,8 +16,6 @@ pub(crate) enum RoomQuery {
     Roster(Sender<Roster>),
     /// The snapshot of the world.
     Snapshot(Sender<Arc<WorldSnapshot>>),
-    /// The world with the names of its fields, and the seat keys.
-    SavedRoom(Sender<SavedRoom>),
     /// The outcome of an operator command.
     Outcome(CommandTicket, Sender<Result<(), &'static str>>),
 }
@@ -38,15 +35,6 @@ pub struct WorldSnapshot {
     pub names: Vec<(PlayerId, String)>,
     /// The bytes for [`Sim::restore`].
     pub bytes: Arc<[u8]>,
-}
-
-/// A world that another run of the server continues, possibly with other rules.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SavedRoom {
-    /// The output of [`Sim::save_named`].
-    pub state: Vec<u8>,
-    /// The seats that can be resumed.
-    pub keys: Vec<KeyedSeat>,
 }
 
 /// The limit of [`limits::MAX_ROOM_QUERIES`] queued queries is reached.

@@ -1,4 +1,5 @@
-//! The seats of a room in files: with keys in the state file, and with hashes in the journal.
+//! The seats of a room that it has had before: with keys after a restart of the simulator, and with
+//! hashes in the journal.
 
 use std::time::Duration;
 
@@ -9,12 +10,6 @@ use super::seat_keys::KeyedSeat;
 use super::seats::Seat;
 
 impl RoomHandle {
-    /// Returns the keys of taken seats.
-    pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
-        let intake = self.intake.lock();
-        intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
-    }
-
     /// Registers the seat keys that were saved with a restored world, so that clients can resume
     /// their players. Until its client resumes, a player stands still. The sequence numbers of its
     /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its

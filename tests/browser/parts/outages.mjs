@@ -24,7 +24,7 @@ class Away {
   /** @param {{ browser: import('playwright-core').Browser }} game */
   async open(game) {
     this.folder = await mkdtemp(join(tmpdir(), 'tickwire-outages-'));
-    this.kept = ['--state-file', join(this.folder, 'worlds.kept')];
+    this.kept = ['--journal', join(this.folder, 'journal')];
     this.server = await start(0, [...FLAGS, ...this.kept]);
     this.line = await new Forwarder(this.server.port).open();
     const context = await game.browser.newContext({ viewport: DESKTOP });

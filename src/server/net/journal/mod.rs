@@ -63,6 +63,16 @@ pub enum OnJournalError {
     Continue,
 }
 
+/// What happens at the start if the journal of a room cannot be recovered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnRefusedJournal {
+    /// The server does not start.
+    #[default]
+    Stop,
+    /// The journal is set aside, and the room begins with a new world.
+    NewWorld,
+}
+
 /// The settings of the journals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalSettings {
@@ -70,6 +80,8 @@ pub struct JournalSettings {
     pub durability: Durability,
     /// The effect of an error.
     pub on_error: OnJournalError,
+    /// What happens to a journal that cannot be recovered.
+    pub on_refused: OnRefusedJournal,
     /// Whether the processes of a cluster share the directory. Then only rooms with a lease have a
     /// journal.
     pub is_shared: bool,

@@ -12,7 +12,8 @@ use tickwire_sim::WorldParams;
 use tracing::{info, warn};
 
 use super::queue::JournalQueue;
-use super::{FileStorage, JournalSettings, JournaledRoom, OpenJournal, RoomJournals};
+use super::{FileStorage, JournalSettings, JournaledRoom, OnRefusedJournal, OpenJournal, RoomJournals};
+use crate::limits;
 use crate::server::journal::{
     Inspection, JournalSnapshot, Record, WorldIdentity, inspect, named_world, repair,
 };
@@ -65,8 +66,9 @@ impl JournalDirectory {
         Ok(JournalDirectory { directory: directory.to_owned(), settings, lock, rooms, open, reports })
     }
 
-    /// Recovers a room, or creates it with a new world if it has no journal yet. In a cluster, a
-    /// room of the command line has no lease and no journal.
+    /// Recovers a room, or creates it with a new world if it has no journal yet, or by
+    /// [`OnRefusedJournal::NewWorld`]. In a cluster, a room of the command line has no lease and no
+    /// journal.
     ///
     /// # Errors
     /// The journal is damaged, has another identity, or cannot be read.
@@ -80,6 +82,43 @@ impl JournalDirectory {
             return Ok((game.new_room)(params, options));
         }
         let name = options.name.to_string();
+        match self.recover_room(game, params, options.clone()) {
+            Err(why) if self.settings.on_refused == OnRefusedJournal::NewWorld => {
+                let aside = self.set_aside(room_directory_name(&name))?;
+                self.reports.push((
+                    true,
+                    format!(
+                        "{}: {why}; the world is new, and the old journal is {}",
+                        title(&name),
+                        aside.display()
+                    ),
+                ));
+                self.recover_room(game, params, options)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Renames the directory of a room. Returns its new path.
+    fn set_aside(&self, room: &str) -> Result<PathBuf, String> {
+        let mut names = (0..limits::MAX_SET_ASIDE_JOURNALS)
+            .map(|number| self.directory.join(format!("{room}.refused-{number}")));
+        let aside = names.find(|path| !path.exists());
+        let aside = aside.ok_or_else(|| {
+            format!("{}: too many journals were set aside; remove some", self.directory.display())
+        })?;
+        fs::rename(self.directory.join(room), &aside)
+            .map_err(|error| format!("{}: {error}", aside.display()))?;
+        Ok(aside)
+    }
+
+    fn recover_room(
+        &mut self,
+        game: &TcpGameFactory,
+        params: &WorldParams,
+        options: RoomConfig,
+    ) -> Result<Box<TcpRoom>, String> {
+        let name = options.name.to_string();
         let directory = self.directory.join(room_directory_name(&name));
         let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
         let rules_hash = (game.about.rules_hash)();
@@ -88,10 +127,14 @@ impl JournalDirectory {
         os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
         let mut storage = FileStorage::new(directory.clone());
         let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
-        let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
         // The server's clock is at zero.
-        let opened =
-            open_world(game, (params, &identity), (&storage, &inspection), options, (&title, Duration::ZERO));
+        let opened = open_world(
+            game,
+            (params, &identity),
+            (&storage, &inspection),
+            options,
+            (&title(&name), Duration::ZERO),
+        );
         let (room, reports) = opened.map_err(|why| refused(&why))?;
         self.reports.extend(reports);
         let Inspection { next_sequence, last_run, last_fence: fence, .. } = inspection;
@@ -117,6 +160,10 @@ impl JournalDirectory {
             lock: Mutex::new(Some(self.lock)),
         })
     }
+}
+
+fn title(room: &str) -> String {
+    if room.is_empty() { "the default room".to_owned() } else { format!("room {room}") }
 }
 
 /// Messages for the log. Each has a flag, true for a warning, and a text.
