@@ -72,6 +72,7 @@ tools() {
     # The package would also start a server of its own at port 6379, which the tests do not use.
     command -v redis-server >/dev/null || missing+=(redis-server)
     command -v ip >/dev/null || missing+=(iproute2)
+    command -v promtool >/dev/null || missing+=(prometheus)
     # For the unit in scripts/deploy; nothing of it is started.
     command -v systemd-analyze >/dev/null || missing+=(systemd)
     command -v firefox-esr >/dev/null || command -v firefox >/dev/null || missing+=(firefox-esr)
@@ -303,6 +304,8 @@ autobahn() { scripts/autobahn.sh; }
 
 proxy() { timeout --kill-after=10 600 node tests/proxy/run.mjs; }
 
+dashboards() { cargo build --release --locked && timeout --kill-after=10 300 python3 -B tests/prometheus/run.py target/release/tickwire; }
+
 # This machine may be shared, so only counts are checked.
 attack() { built && timeout --kill-after=10 900 scripts/attack.sh --seconds 4 --brief; }
 
@@ -438,6 +441,7 @@ groups=(
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'
+    'meets dashboards line the queries of the dashboard and of the alerts in Prometheus, which scrapes a server'
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
     'meets between line six applications of other people through the intercepting proxy'

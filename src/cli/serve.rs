@@ -316,8 +316,8 @@ fn serve(
     Ok(())
 }
 
-/// Waits until the server must stop: after a signal and the drain, by an operator command, or because
-/// the default room has ended.
+/// Waits until the server must stop: after a signal and the drain, by an operator command, or
+/// because the default room has ended.
 fn wait_for_stop(server: &ServerHandle, stopped: &Receiver<()>) {
     while server.is_ticking() && !server.is_stop_requested() {
         if stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_ok() && !server.drain() {

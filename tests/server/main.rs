@@ -28,6 +28,7 @@ mod compression;
 #[cfg(target_os = "linux")]
 mod console;
 mod conversations;
+mod dashboards;
 mod database;
 #[path = "../support/diary.rs"]
 mod diary;

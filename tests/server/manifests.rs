@@ -43,7 +43,8 @@ fn documents() -> Vec<(PathBuf, Json)> {
     found
 }
 
-fn json(yaml: &Yaml<'_>) -> Json {
+/// The same value as JSON.
+pub fn json(yaml: &Yaml<'_>) -> Json {
     if let Some(list) = yaml.as_vec() {
         return list.iter().map(json).collect();
     }

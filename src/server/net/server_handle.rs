@@ -290,7 +290,8 @@ impl ServerHandle {
     }
 }
 
-/// Checks the rooms of a starting server. Returns the maximum number of rooms, with those on demand.
+/// Checks the rooms of a starting server. Returns the maximum number of rooms, including rooms on
+/// demand.
 fn check_rooms(config: &ServerConfig, handles: &[Arc<RoomHandle>]) -> io::Result<usize> {
     let name = |at: usize| &*handles[at].options.name;
     let is_good = |at: usize| {

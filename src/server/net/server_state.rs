@@ -31,7 +31,7 @@ use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::auth_limiter::AuthLimiter;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
-use crate::util::os::Suspended;
+use crate::util::os::{self, Suspended};
 
 /// The queue of an update worker for TCP clients.
 pub type ClientWorkerQueue = worker_queue::WorkerQueue<Arc<TcpClient>>;
@@ -231,6 +231,11 @@ impl ServerState {
             self.metrics.compression_original_bytes.inc_by(counts.original_bytes);
             self.metrics.compression_bytes.inc_by(counts.compressed_bytes);
         }
+        let Metrics { max_clients, rooms, unhealthy_rooms, resident_memory, .. } = &*self.metrics;
+        max_clients.set(self.config.max_clients as i64);
+        rooms.set(self.rooms.all().len() as i64);
+        unhealthy_rooms.set(self.rooms.health_problems(self.now()).lines().count() as i64);
+        resident_memory.set(os::resident_bytes().unwrap_or_default() as i64);
         self.metrics.text()
     }
 

@@ -315,7 +315,7 @@ mod tests {
             Model { lifecycle, now: Duration::ZERO, status: Some(200), state: "Ready", notices: Vec::new() }
         }
 
-        /// Sends all requests that are due, and returns their names. A counter has its name and count.
+        /// Sends all requests that are due, and returns their names, with the values that they set.
         fn calls(&mut self, facts: &ServerFacts) -> Vec<String> {
             let mut names = Vec::new();
             while let Some(call) = self.lifecycle.next_call(self.now, facts) {

@@ -67,8 +67,8 @@ fn announce(host: &ServerState, time: Duration) {
     }
 }
 
-/// Returns the number of players for which a draining server waits: players of connected clients, and
-/// suspended ones that can still resume. Bots of the server and spectators are not counted.
+/// Returns the number of players for which a draining server waits: players of connected clients,
+/// and suspended players that can still resume. Bots of the server and spectators are not counted.
 pub fn players(host: &ServerState) -> usize {
     let clients = host.clients.all();
     let playing = clients.iter().filter(|client| !client.transport.is_bot() && client.player().is_some());

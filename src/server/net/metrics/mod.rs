@@ -152,6 +152,10 @@ metrics! {
     clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
     bots: PerRoom<Gauge>, "bots" number, "Bots of the server, which are not among its clients";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
+    max_clients: Gauge, "max_clients" number, "Maximum number of clients";
+    rooms: Gauge, "rooms" number, "Rooms, with those on demand";
+    unhealthy_rooms: Gauge, "rooms_unhealthy" number, "Rooms that neither tick nor sleep, as /healthz lists them";
+    resident_memory: Gauge, "resident_memory" bytes, "Resident memory of the server; 0 if the system does not report it";
     draining: Gauge, "draining" number, "Whether the server is draining before it stops: 0 or 1";
     agones_failures: LabeledCounter, "agones_requests_failed" number, "Requests to the sidecar of Agones that failed, by request";
     accepted: Counter, "connections_accepted" number, "Connections accepted by the listener";
