@@ -98,7 +98,7 @@ fn settings(arguments: &[&str]) -> clap::ArgMatches {
     command.try_get_matches_from(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
 }
 
-fn arguments<'a>(container: &'a Json) -> Vec<&'a str> {
+fn arguments(container: &Json) -> Vec<&str> {
     let all = list(container, "args");
     all.into_iter().map(|argument| argument.as_str().expect("text")).collect()
 }

@@ -352,7 +352,7 @@ fn start_storage(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
 /// Starts the thread that reports to the sidecar of Agones, if there is one.
 fn start_agones(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     let has_sidecar = host.config.agones.is_some();
-    has_sidecar.then(|| spawn(host, "agones", |host| agones::run(host))).transpose()
+    has_sidecar.then(|| spawn(host, "agones", agones::run)).transpose()
 }
 
 fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
