@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::output::CliError;
-use crate::server::net::cluster::ClusterConfig;
+use crate::server::net::cluster::settings::ClusterConfig;
 
 /// The options of `serve` for a cluster.
 #[derive(Debug, Args)]

@@ -27,8 +27,8 @@ pub const CLUSTER_RECORD_TIME: Duration = Duration::from_secs(3600);
 pub const CLUSTER_ROOM_WAIT: Duration = Duration::from_secs(5);
 /// Interval at which such a request looks for its room.
 pub const CLUSTER_ROOM_POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum number of requests that wait for their rooms, each of which occupies a thread. Further
-/// requests are refused with 503.
+/// Maximum number of requests that wait for their rooms: each occupies a thread. Further requests
+/// are refused with 503.
 pub const CLUSTER_WAITING_REQUESTS: usize = 256;
 /// Maximum time to connect to the process that has a room. After this time, the process counts as
 /// unreachable, and the request waits for the room.

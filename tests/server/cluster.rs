@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,11 @@ const ROOMS: usize = 6;
 const KILLS: u32 = 2;
 const KILLS_VARIABLE: &str = "TICKWIRE_CLUSTER_KILLS";
 const RETURN_TIME: Duration = Duration::from_secs(5);
+/// The number of kills of a long run.
+fn long_kills() -> Option<u32> {
+    std::env::var(KILLS_VARIABLE).ok().and_then(|text| text.parse().ok())
+}
+
 /// Sequence numbers between two connections of a client.
 const SEQUENCES: u32 = 1_000_000;
 
@@ -165,7 +170,7 @@ fn journaled(room: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
 #[derive(Default)]
 struct Client {
     /// Where it connects.
-    address: Mutex<Option<SocketAddr>>,
+    address: Option<Mutex<SocketAddr>>,
     /// Player, sequence and tick of each acknowledged command.
     acknowledged: Mutex<BTreeMap<(u16, u64), u32>>,
     /// Number of acks so far.
@@ -176,12 +181,20 @@ struct Client {
 }
 
 impl Client {
+    fn at(address: SocketAddr) -> Client {
+        Client { address: Some(Mutex::new(address)), ..Client::default() }
+    }
+
+    fn move_to(&self, address: SocketAddr) {
+        *self.address.as_ref().expect("an address").lock().expect("no panic") = address;
+    }
+
     fn run(&self, room: usize, is_over: &AtomicBool) {
         for attempt in 1.. {
             if is_over.load(Ordering::Relaxed) {
                 return;
             }
-            let address = self.address.lock().expect("no panic").expect("an address");
+            let address = *self.address.as_ref().expect("an address").lock().expect("no panic");
             let Ok(walker) = Walker::try_connect(address, &prefix(room), room) else {
                 thread::sleep(Duration::from_millis(50));
                 continue;
@@ -219,19 +232,69 @@ impl Client {
     }
 }
 
+/// Passes connections to the processes in turn, and to the next one if a process does not listen.
+struct Balancer {
+    address: SocketAddr,
+    processes: Arc<Mutex<Vec<SocketAddr>>>,
+}
+
+impl Balancer {
+    fn start(programs: &[Program]) -> Balancer {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let processes = Arc::new(Mutex::new(Vec::new()));
+        let balancer = Balancer { address, processes: Arc::clone(&processes) };
+        balancer.set(programs);
+        // Its threads end with the test program.
+        thread::spawn(move || {
+            for (turn, client) in listener.incoming().map_while(Result::ok).enumerate() {
+                let processes = processes.lock().expect("no panic").clone();
+                let mut in_turn = processes.iter().cycle().skip(turn % processes.len()).take(processes.len());
+                let Some(server) = in_turn.find_map(|address| TcpStream::connect(address).ok()) else {
+                    continue;
+                };
+                let streams = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+                thread::spawn(move || pass(client, server));
+                thread::spawn(move || pass(streams.1, streams.0));
+            }
+        });
+        balancer
+    }
+
+    fn set(&self, programs: &[Program]) {
+        *self.processes.lock().expect("no panic") = programs.iter().map(|program| program.address).collect();
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let _ = io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// The index of the process that has a room.
+fn owner(programs: &[Program], room: usize) -> usize {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let location = get(programs[0].address, &format!("/rooms/room-{room}"));
+        if let Some(found) = programs.iter().position(|one| location.contains(&format!("{}\"", one.address)))
+        {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "room {room} has no owner: {location}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere() {
     let Some(redis) = Redis::start(None) else { return };
     let directory = Directory::new("cluster-kills");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let mut programs: Vec<Program> = (0..3).map(|_| start()).collect();
-    let long = std::env::var(KILLS_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let balancer = Balancer::start(&programs);
     let (clients, is_over): (Vec<Client>, _) =
-        ((0..ROOMS).map(|_| Client::default()).collect(), AtomicBool::new(false));
-    // The first process that a client asks has the room.
-    for (room, client) in clients.iter().enumerate() {
-        *client.address.lock().expect("no panic") = Some(programs[room % 3].address);
-    }
+        ((0..ROOMS).map(|_| Client::at(balancer.address)).collect(), AtomicBool::new(false));
+    let kills = long_kills();
     let mut slowest = Duration::ZERO;
     thread::scope(|scope| {
         for (room, client) in clients.iter().enumerate() {
@@ -239,24 +302,17 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
             scope.spawn(move || client.run(room, is_over));
         }
         clients.iter().for_each(|client| client.wait_for_acks(10));
-        for kill in 0..long.unwrap_or(KILLS) {
-            let victim = kill as usize % 3;
+        for kill in 0..kills.unwrap_or(KILLS) {
             thread::sleep(Duration::from_millis(u64::from(kill * 7919 % 700)));
-            let moved: Vec<&Client> = clients
-                .iter()
-                .filter(|client| *client.address.lock().expect("no panic") == Some(programs[victim].address))
-                .collect();
-            assert!(!moved.is_empty(), "the process has rooms");
-            let acks: Vec<u64> =
+            let victim = owner(&programs, kill as usize % ROOMS);
+            let is_moved = |room: &usize| owner(&programs, *room) == victim;
+            let moved: Vec<&Client> = (0..ROOMS).filter(is_moved).map(|room| &clients[room]).collect();
+            let before: Vec<u64> =
                 moved.iter().map(|client| client.connections.load(Ordering::Relaxed)).collect();
             // SIGKILL.
             drop(programs.remove(victim));
             let killed = Instant::now();
-            // As with a balancer: the clients reach the next process.
-            for (at, client) in moved.iter().enumerate() {
-                *client.address.lock().expect("no panic") = Some(programs[at % 2].address);
-            }
-            for (client, before) in moved.iter().zip(acks) {
+            for (client, before) in moved.iter().zip(before) {
                 let deadline = Instant::now() + PATIENCE;
                 while client.connections.load(Ordering::Relaxed) == before {
                     assert!(Instant::now() < deadline, "kill {kill}: a room does not return");
@@ -267,21 +323,49 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
             for client in &moved {
                 client.wait_for_acks(client.acks.load(Ordering::Relaxed) + 5);
             }
-            programs.insert(victim, start());
-            // A process without rooms gets one for the next kill.
-            *clients[kill as usize % ROOMS].address.lock().expect("no panic") =
-                Some(programs[(victim + 1) % 3].address);
+            programs.push(start());
+            balancer.set(&programs);
         }
         is_over.store(true, Ordering::Relaxed);
     });
     let total: usize =
         clients.iter().enumerate().map(|(room, client)| client.check(room, &directory.0)).sum();
-    println!(
-        "{} kills, {total} acknowledged commands, slowest return {} ms",
-        long.unwrap_or(KILLS),
-        slowest.as_millis()
-    );
-    assert!(total > 0 && (long.is_none() || slowest < RETURN_TIME), "{slowest:?}");
+    let (count, ms) = (kills.unwrap_or(KILLS), slowest.as_millis());
+    println!("{count} kills, {total} acknowledged commands, slowest return {ms} ms");
+    assert!(total > 0 && (kills.is_none() || slowest < RETURN_TIME), "{slowest:?}");
+}
+
+#[test]
+fn bots_resume_their_players_while_each_process_stops_in_turn() {
+    let Some(redis) = Redis::start(None) else { return };
+    let directory = Directory::new("cluster-bots");
+    let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
+    let mut programs: Vec<Program> = (0..3).map(|_| start()).collect();
+    let balancer = Balancer::start(&programs);
+    let (rooms, count, seconds) = if long_kills().is_some() { (6, "20", "60") } else { (2, "5", "12") };
+    let mut bots: Vec<Child> = (0..rooms)
+        .map(|room| {
+            let url = format!("ws://{}{}/", balancer.address, prefix(room));
+            let flags =
+                ["--count", count, "--seconds", seconds, "--reconnect", "--late-acks", "--game", "moo"];
+            tickwire(&[&["bots", &url], &flags[..]].concat()).spawn().expect("started")
+        })
+        .collect();
+    let mut stops = 0;
+    while stops < 3 && bots[0].try_wait().expect("its state").is_none() {
+        thread::sleep(Duration::from_secs(if rooms > 2 { 12 } else { 5 }));
+        programs.remove(0).stop();
+        programs.push(start());
+        balancer.set(&programs);
+        stops += 1;
+    }
+    for bots in bots {
+        let output = bots.wait_with_output().expect("ended");
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
+        println!("{text}");
+        assert!(output.status.success(), "{text}");
+    }
+    assert!(stops > 0);
 }
 
 #[test]
@@ -304,6 +388,11 @@ fn a_client_reaches_a_room_through_any_process_and_every_process_names_its_owner
     assert_eq!(metric(&other, "tickwire_cluster_relays"), "1");
     let bytes: u64 = metric(&other, "tickwire_cluster_relayed_bytes_total").parse().expect("a number");
     assert!(bytes > 100, "{bytes}");
+    // Clients that cannot be redirected: their protocol has no packet for it.
+    let url = format!("ws://{}{}/", other.address, prefix(1));
+    let flags = ["--dialect", "legacy,letters", "--count", "4", "--seconds", "2", "--game", "moo"];
+    let output = tickwire(&[&["bots", &url], &flags[..]].concat()).output().expect("ended");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // A request with the header of relays and another key is refused.
     let mut stream = TcpStream::connect(owner.address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -339,8 +428,7 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
     let Some(redis) = Redis::start(None) else { return };
     let directory = Directory::new("cluster-away");
     let program = Program::start(&mut serve(&directory.0, redis.address(), &[]));
-    let (client, is_over) = (Client::default(), AtomicBool::new(false));
-    *client.address.lock().expect("no panic") = Some(program.address);
+    let (client, is_over) = (Client::at(program.address), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| client.run(0, &is_over));
         client.wait_for_acks(5);
@@ -364,6 +452,7 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
             "a new room waits"
         );
         assert!(get(program.address, "/rooms/room-5").contains("lease_store_away"));
+        assert_ne!(metric(&program, "tickwire_cluster_renewals_failed_total"), "0");
         let later: u64 = metric(&program, "tickwire_ticks_total{room=\"room-0\"}").parse().expect("a number");
         assert!(later > ticks, "the room continues");
         let _redis = Redis::start(Some(port)).expect("installed");
@@ -384,14 +473,13 @@ fn a_process_that_is_separated_from_redis_ends_its_room_when_another_has_taken_i
         .expect("a free port");
     let separated = Program::start(&mut serve(&directory.0, proxy.address(), &[]));
     let other = Program::start(&mut serve(&directory.0, redis.address(), &[]));
-    let (client, is_over) = (Client::default(), AtomicBool::new(false));
-    *client.address.lock().expect("no panic") = Some(separated.address);
+    let (client, is_over) = (Client::at(separated.address), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| client.run(0, &is_over));
         client.wait_for_acks(5);
         proxy.stop();
         // The other process has the room once the lease is over.
-        *client.address.lock().expect("no panic") = Some(other.address);
+        client.move_to(other.address);
         let taken = connect_until_taken(&other);
         drop(taken);
         client.wait_for_acks(client.acks.load(Ordering::Relaxed) + 5);

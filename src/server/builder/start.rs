@@ -9,7 +9,7 @@ use super::running_server::RunningServer;
 use super::start_error::StartError;
 use super::{Server, checks};
 use crate::limits;
-use crate::server::net::cluster::ClusterConfig;
+use crate::server::net::cluster::settings::ClusterConfig;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::journal::{JournalDirectory, JournalSettings};
 use crate::server::net::pages::prediction_module::PredictionModule;

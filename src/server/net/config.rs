@@ -8,7 +8,7 @@ use std::time::Duration;
 use tickwire_sim::WorldParams;
 
 use super::agones::settings::AgonesSettings;
-use super::cluster::ClusterConfig;
+use super::cluster::settings::ClusterConfig;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::journal::RoomJournals;

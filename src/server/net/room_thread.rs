@@ -236,7 +236,7 @@ pub fn tick(
         note_scores(host, room, &*ticked.published);
     }
     if let Some(journal) = &mut journal {
-        let (released, held) = journal.record(room, (began, host.lease_clock()), &ticked);
+        let (released, held) = journal.record(room, (began, host.lease_time()), &ticked);
         for queue in &host.worker_queues {
             let acks = (released.iter().cloned(), held);
             queue.push_tick(room.number, Arc::clone(&ticked.published), acks);

@@ -15,7 +15,8 @@ use std::thread;
 use tickwire_sim::WorldParams;
 use tracing::{error, info};
 
-use super::cluster::{RoomLease, placement};
+use super::cluster::membership::RoomLease;
+use super::cluster::{acquisition, ending};
 use super::config::new_epoch;
 use super::drain;
 use super::room_thread;
@@ -138,7 +139,7 @@ pub fn join_any_or_create(
         match host.rooms.enter_any(game.name, wanted, new_room).map_err(refused)? {
             AnyRoom::Entered(room, permit) => return Ok((room, Some(permit))),
             AnyRoom::Reserved(reservation) => {
-                let lease = placement::acquire_unnamed(host, &name)?;
+                let lease = acquisition::acquire_unnamed(host, &name)?;
                 let wanted = wanted.clone();
                 return create(host, NewRoom { reservation, creator, wanted, lease });
             }
@@ -197,8 +198,8 @@ pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, R
     let name = Arc::clone(new.reservation.path_name());
     let has_lease = new.lease.is_some();
     let created = create_with_lease(host, new);
-    if let (true, Err(_), Some(cluster)) = (has_lease, &created, &host.cluster) {
-        cluster.abandon_room(host, &name);
+    if has_lease && created.is_err() {
+        ending::abandon_room(host, &name);
     }
     created
 }
@@ -223,7 +224,7 @@ fn create_with_lease(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<Joined
     let run = move || {
         let name = Arc::clone(&of_thread.path_name);
         room_thread::run_instance(&for_thread, of_thread, core);
-        for_thread.cluster.iter().for_each(|cluster| cluster.end_room(&for_thread, &name));
+        ending::end_room(&for_thread, &name);
         for_thread.room_threads.leave();
     };
     match threads::spawn(&format!("world {}", room.name()), run) {
@@ -267,7 +268,7 @@ fn new_core(
         }
         Err(why) => {
             error!("a room cannot be recovered: {why}");
-            Err(Refusal::from_rule(503, placement::UNRECOVERABLE))
+            Err(Refusal::from_rule(503, acquisition::UNRECOVERABLE))
         }
     }
 }

@@ -9,7 +9,9 @@ use std::thread::{self, JoinHandle};
 use tickwire_sim::WorldParams;
 
 use super::accept::{self, AcceptLoop};
-use super::cluster::{self, Cluster};
+use super::cluster::lease_clock::LeaseClock;
+use super::cluster::membership::Cluster;
+use super::cluster::renewal;
 use super::config::ServerConfig;
 use super::console::Console;
 use super::console::commands::find_room;
@@ -110,8 +112,7 @@ impl ServerHandle {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let lanes = lane_thread::bind(&config, address);
-        let cluster = config.cluster.as_ref().map(|cluster| Cluster::new(cluster, address)).transpose();
-        let cluster = cluster.map_err(|rule| io::Error::new(io::ErrorKind::InvalidInput, rule))?;
+        let cluster = join_cluster(&config, address)?;
         config.key_log.iter().for_each(|log| log.warn());
         let host =
             Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, (lanes, cluster)));
@@ -282,7 +283,7 @@ impl ServerHandle {
         if let Some(cluster) = &host.cluster {
             cluster.stop_renewals();
             self.renewal_thread.take().map(JoinHandle::join);
-            cluster.release_all(host);
+            cluster.release_all();
         }
         host.recorder.finish();
         host.events.finish();
@@ -314,6 +315,13 @@ fn check_rooms(config: &ServerConfig, handles: &[Arc<RoomHandle>]) -> io::Result
     Ok(max_rooms)
 }
 
+/// Creates the part of this process in a cluster.
+fn join_cluster(config: &ServerConfig, address: SocketAddr) -> io::Result<Option<Cluster>> {
+    let join = |cluster| Cluster::new(cluster, address, LeaseClock::start());
+    let joined = config.cluster.as_ref().map(join).transpose();
+    joined.map_err(|rule| io::Error::new(io::ErrorKind::InvalidInput, rule))
+}
+
 /// Returns how many of the machine's connections may serve requests and pages. The rest is for
 /// clients.
 const fn pending_share(connections: usize) -> usize {
@@ -338,7 +346,7 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
 /// Starts the renewal thread, in a cluster.
 fn start_renewals(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     let is_in_cluster = host.cluster.is_some();
-    is_in_cluster.then(|| spawn(host, "lease renewal", |host| cluster::run_renewals(host))).transpose()
+    is_in_cluster.then(|| spawn(host, "lease renewal", |host| renewal::run(host))).transpose()
 }
 
 /// Starts the writer threads of the journals and of the database, if there are any.

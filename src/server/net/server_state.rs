@@ -9,7 +9,7 @@ use tracing::warn;
 use super::accept::Connections;
 use super::agones::signal::AgonesSignal;
 use super::bots::BotSignal;
-use super::cluster::Cluster;
+use super::cluster::membership::Cluster;
 use super::config::ServerConfig;
 use super::drain::drain_timer::DrainTimer;
 use super::inspector::ended_clients::EndedClients;
@@ -177,10 +177,9 @@ impl ServerState {
         self.started.elapsed()
     }
 
-    /// The clock of leases: time since the server's start, with the time for which the machine was
-    /// suspended.
-    pub fn lease_clock(&self) -> Duration {
-        self.now() + self.suspended.time()
+    /// Returns the time of the clock of leases.
+    pub fn lease_time(&self) -> Duration {
+        self.cluster.as_ref().map_or_else(|| self.now(), |cluster| cluster.clock.now())
     }
 
     /// Returns the rate limits shared by the clients of one address, after recording the suspended

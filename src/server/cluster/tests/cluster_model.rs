@@ -383,7 +383,7 @@ impl ClusterModel {
             return;
         }
         let acknowledged = std::mem::take(&mut self.processes[at].next_record);
-        // The records of the newest owner begin with those of the earlier ones.
+        // The records of the newest owner begin with the records that it has recovered.
         if fence != self.highest_fence() {
             self.check_promise(&acknowledged, &format!("process {at} acknowledges with fence {fence}"));
         }

@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
-use tracing::{debug, error};
+use tracing::debug;
 
-use super::{Cluster, LeaseOutcome, RoomLease, relay};
+use super::acquisition::{self, OWNER_AWAY, STORE_AWAY, TOO_MANY_WAIT};
+use super::membership::Cluster;
+use super::relay;
 use crate::limits;
 use crate::server::admission::refusal::Refusal;
 use crate::server::cluster::Holder;
@@ -24,16 +26,6 @@ pub enum Placement {
     /// Another process, with a connection to it.
     Elsewhere(Holder, TcpStream),
 }
-
-/// Rule while the lease store does not respond: rooms of other processes are not found, and no room
-/// is created.
-pub const STORE_AWAY: &str = "lease_store_away";
-/// Rule if the process that has a room cannot be reached until [`limits::CLUSTER_ROOM_WAIT`].
-pub const OWNER_AWAY: &str = "room_owner_away";
-/// Rule if too many requests wait for their rooms.
-pub const TOO_MANY_WAIT: &str = "room_waits_full";
-/// Rule if the journal of a room cannot be recovered; the log has the reason.
-pub const UNRECOVERABLE: &str = "room_journal_refused";
 
 /// The result of one attempt.
 enum Attempt {
@@ -99,7 +91,7 @@ fn attempt(
     if let Some(joined) = host.rooms.enter(name) {
         return Ok(Attempt::Done(Placement::Here(joined)));
     }
-    let found = match cluster.look_up(host, name) {
+    let found = match cluster.look_up(name) {
         Ok(found) => found,
         Err(error) => {
             debug!(%error, "the lease store does not respond");
@@ -113,42 +105,12 @@ fn attempt(
     let Some(reservation) = rooms_on_demand::reserve(host, name, creator)? else {
         return Ok(Attempt::Again(OWNER_AWAY));
     };
-    match acquire(host, cluster, name)? {
+    match acquisition::acquire(host, cluster, name)? {
         Ok(lease) => {
             let new = NewRoom { lease: Some(lease), ..NewRoom::new(reservation, creator) };
             rooms_on_demand::create(host, new).map(|joined| Attempt::Done(Placement::Here(joined)))
         }
-        Err(again) => Ok(again),
-    }
-}
-
-/// Acquires the lease of a reserved room.
-fn acquire(host: &ServerState, cluster: &Cluster, name: &str) -> Result<Result<RoomLease, Attempt>, Refusal> {
-    let fence = host.config.journal.as_ref().map_or(Ok(0), |journal| journal.room_fence(name));
-    let fence = fence.map_err(|why| {
-        error!("a room cannot be recovered: {why}");
-        Refusal::from_rule(503, UNRECOVERABLE)
-    })?;
-    Ok(match cluster.acquire(host, name, fence) {
-        Ok(LeaseOutcome::Acquired(lease)) => Ok(lease),
-        Ok(LeaseOutcome::Held(_) | LeaseOutcome::Later) => Err(Attempt::Again(OWNER_AWAY)),
-        Err(error) => {
-            debug!(%error, "the lease store does not respond");
-            Err(Attempt::Again(STORE_AWAY))
-        }
-    })
-}
-
-/// Acquires the lease of a room that a client does not name, in one attempt.
-///
-/// # Errors
-/// The refusal.
-pub fn acquire_unnamed(host: &ServerState, name: &str) -> Result<Option<RoomLease>, Refusal> {
-    let Some(cluster) = &host.cluster else { return Ok(None) };
-    match acquire(host, cluster, name)? {
-        Ok(lease) => Ok(Some(lease)),
-        Err(Attempt::Again(rule)) => Err(Refusal::with_headers(503, rule, &[("Retry-After", "1")])),
-        Err(Attempt::Done(_)) => Ok(None),
+        Err(rule) => Ok(Attempt::Again(rule)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tracing::warn;
 
-use super::Cluster;
+use super::membership::Cluster;
 use crate::limits;
 use crate::server::cluster::{LeaseStore as _, StoreError};
 use crate::server::net::server_state::ServerState;
@@ -14,27 +14,23 @@ pub fn run(host: &ServerState) {
     let Some(cluster) = &host.cluster else { return };
     loop {
         let began = Instant::now();
-        let renewed = renew(cluster, host);
+        let renewed = renew(cluster);
         if renewed.is_err() {
             host.metrics.cluster_renewals_failed.inc();
         }
         cluster.set_store_away(renewed.as_ref().err());
         // The other connection must be old enough before a request needs it.
-        let _ = cluster.with_store(host, |store| store.ping());
+        let _ = cluster.with_store(|store| store.ping());
         end_lost_rooms(cluster, host);
-        let now = host.lease_clock();
+        let now = cluster.clock.now();
         host.metrics.cluster_leases.set(cluster.leases.lock().valid_count(now) as i64);
-        let mut is_stopped = cluster.is_stopped.lock();
-        if !*is_stopped {
-            cluster.stopped.wait_until(&mut is_stopped, began + limits::CLUSTER_RENEW_INTERVAL);
-        }
-        if *is_stopped {
+        if cluster.wait_for_stop(began + limits::CLUSTER_RENEW_INTERVAL) {
             return;
         }
     }
 }
 
-fn renew(cluster: &Cluster, host: &ServerState) -> Result<(), StoreError> {
+fn renew(cluster: &Cluster) -> Result<(), StoreError> {
     let mut store = cluster.renewal_store.lock();
     store.connect()?;
     let held = cluster.leases.lock().held();
@@ -42,7 +38,7 @@ fn renew(cluster: &Cluster, host: &ServerState) -> Result<(), StoreError> {
         return store.ping();
     }
     // Before the request: the store grants the lease from a later time on.
-    let sent_at = host.lease_clock();
+    let sent_at = cluster.clock.now();
     let replies = store.renew(&held)?;
     let mut leases = cluster.leases.lock();
     for ((room, fence), reply) in held.iter().zip(replies) {
@@ -54,7 +50,7 @@ fn renew(cluster: &Cluster, host: &ServerState) -> Result<(), StoreError> {
 fn end_lost_rooms(cluster: &Cluster, host: &ServerState) {
     let lost = {
         let mut leases = cluster.leases.lock();
-        leases.give_up_old(host.lease_clock());
+        leases.give_up_old(cluster.clock.now());
         leases.lost()
     };
     for room in lost.iter().filter_map(|name| host.rooms.find(name)) {

@@ -24,6 +24,8 @@ pub struct RoomJournal {
     snapshot_at: Duration,
     /// Tickets of ticks that are not durable yet, and their acks.
     held: VecDeque<(u64, Option<Arc<CommandAcks>>)>,
+    /// Bytes of these acks.
+    held_bytes: usize,
 }
 
 impl RoomJournal {
@@ -39,6 +41,7 @@ impl RoomJournal {
             epoch,
             snapshot_at: Duration::ZERO,
             held: VecDeque::new(),
+            held_bytes: 0,
         })
     }
 
@@ -55,7 +58,7 @@ impl RoomJournal {
     }
 
     /// Queues a tick. Returns the acks that clients may receive now, and the number of newest ticks
-    /// without their acks. The times are of the server's clock and of the clock of leases.
+    /// that are not durable: lockstep clients wait for them. The times are of the server's clock and of the clock of leases.
     pub fn record(
         &mut self,
         room: &RunningRoom,
@@ -84,9 +87,30 @@ impl RoomJournal {
             self.journals
                 .fail("a room has more records than the disk writes, or a tick does not fit a record");
         }
-        self.held.push_back((ticket.unwrap_or(u64::MAX), ticked.answers.clone()));
+        self.hold(ticket.unwrap_or(u64::MAX), ticked.answers.clone());
         let released = self.release(lease_now);
-        (released, self.held.len() as u32)
+        let durable = self.durable();
+        let not_durable = self.held.len() - self.held.partition_point(|(ticket, _)| *ticket <= durable);
+        (released, not_durable as u32)
+    }
+
+    /// Adds the acks of a tick, unless they exceed [`limits::JOURNAL_HELD_ACK_BYTES`]: then their
+    /// commands are never acknowledged.
+    fn hold(&mut self, ticket: u64, acks: Option<Arc<CommandAcks>>) {
+        let max_bytes = limits::JOURNAL_HELD_ACK_BYTES.saturating_sub(self.held_bytes);
+        let acks = acks.filter(|acks| acks.bytes() <= max_bytes);
+        self.held_bytes += acks.as_ref().map_or(0, |acks| acks.bytes());
+        self.held.push_back((ticket, acks));
+    }
+
+    /// Returns the ticket up to which records are as durable as the settings require.
+    fn durable(&self) -> u64 {
+        let settings = self.journals.settings;
+        match (self.journals.queue.has_failed(), settings.durability) {
+            (true, _) if settings.on_error == OnJournalError::Continue => u64::MAX,
+            (false, Durability::Second | Durability::None) => u64::MAX,
+            _ => self.journals.queue.durable(),
+        }
     }
 
     /// Queues the world after the last tick, by the names of its fields, with which a program with
@@ -103,16 +127,22 @@ impl RoomJournal {
     /// there are none: their commands may be lost. In a cluster, there are none either while the
     /// lease of the room is over.
     fn release(&mut self, lease_now: Duration) -> Vec<Arc<CommandAcks>> {
-        let settings = self.journals.settings;
-        let is_owner = self.room.guard.as_ref().is_none_or(|guard| guard.is_valid(lease_now));
-        let durable = match (self.journals.queue.has_failed(), settings.durability) {
-            (true, _) if settings.on_error == OnJournalError::Continue && is_owner => u64::MAX,
-            (false, Durability::Second | Durability::None) if is_owner => u64::MAX,
-            (false, Durability::Second | Durability::None) => 0,
-            _ => self.journals.queue.durable().min(self.room.confirmed.load(Ordering::Acquire)),
+        let durable = self.durable();
+        let confirmed = match (&self.room.guard, durable) {
+            (None, _) => u64::MAX,
+            // Without a sync, the lease alone decides.
+            (Some(guard), u64::MAX) => {
+                if guard.is_valid(lease_now) {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
+            (Some(_), _) => self.room.confirmed.load(Ordering::Acquire),
         };
         let mut released = Vec::new();
-        while let Some((_, acks)) = self.held.pop_front_if(|(ticket, _)| *ticket <= durable) {
+        while let Some((_, acks)) = self.held.pop_front_if(|(ticket, _)| *ticket <= durable.min(confirmed)) {
+            self.held_bytes -= acks.as_ref().map_or(0, |acks| acks.bytes());
             released.extend(acks);
         }
         released

@@ -191,7 +191,7 @@ impl RoomWriter {
         }
         match self.has_higher_fence() {
             Ok(true) => self.lose(),
-            Ok(false) if guard.is_valid(host.lease_clock()) => {
+            Ok(false) if guard.is_valid(host.lease_time()) => {
                 self.room.confirmed.fetch_max(ticket, Ordering::AcqRel);
             }
             Ok(false) => {}

@@ -11,7 +11,8 @@ use crate::game::PropertyValue;
 use crate::packet::json::json_object;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
-use crate::server::net::cluster::{Cluster, placement};
+use crate::server::net::cluster::acquisition::STORE_AWAY;
+use crate::server::net::cluster::membership::Cluster;
 use crate::server::net::drain;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::RunningRoom;
@@ -102,11 +103,11 @@ fn location(host: &ServerState, head: &RequestHead, name: &str) -> PageResponse 
             false => unknown_room_page(head, name),
         };
     };
-    match cluster.look_up(host, name) {
+    match cluster.look_up(name) {
         Ok(found) => located(name, found.as_ref().map(|holder| &*holder.address), false),
         Err(_) => {
-            Metrics::count(&host.metrics.refused, "rule", placement::STORE_AWAY);
-            PageResponse::text(503, format!("{}\n", placement::STORE_AWAY))
+            Metrics::count(&host.metrics.refused, "rule", STORE_AWAY);
+            PageResponse::text(503, format!("{}\n", STORE_AWAY))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Cluster, ClusterAddress, ClusterConfig};
+use super::settings::{ClusterAddress, ClusterConfig};
 
 #[cfg(feature = "cluster")]
 mod scripts;
@@ -20,8 +20,7 @@ fn an_advertised_address_has_a_host_and_the_bound_port_by_default() {
         url: "redis://127.0.0.1:1".to_owned(),
         address: address.map(|address| address.parse().expect("an address")),
     };
-    let address =
-        |config: &ClusterConfig, bound| Cluster::new(config, bound).map(|own| own.address().to_owned());
+    let address = |config: &ClusterConfig, bound| config.advertised(bound);
     assert_eq!(address(&config(Some("http://[2001:db8::1]")), bound), Ok("[2001:db8::1]:3000".to_owned()));
     assert_eq!(address(&config(Some("http://a:80")), bound), Ok("a:80".to_owned()));
     assert!(address(&config(None), bound).is_err());
