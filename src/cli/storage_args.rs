@@ -14,8 +14,8 @@ use crate::server::net::server_data::ServerData;
 #[derive(Debug, Args)]
 pub struct StorageArgs {
     /// Directory in which the rooms write journals, from which they continue after a crash or a
-    /// stop; after a stop also in a program with other rules. Clients have a minute to resume. Rooms
-    /// on demand have journals only with --cluster, and then the other rooms have none.
+    /// stop; after a stop also in a program with other rules. Clients have a minute to resume. With
+    /// --cluster, only rooms on demand have journals.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with = "restore")]
     journal: Option<PathBuf>,
     /// When the commands of a tick are on the disk: tick, before they are acknowledged; second, at

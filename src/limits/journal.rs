@@ -35,6 +35,6 @@ pub const JOURNAL_END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of journals of one room that were set aside (`--on-refused-journal new-world`). If
 /// there are as many, the server does not start.
 pub const MAX_SET_ASIDE_JOURNALS: u32 = 100;
-/// Maximum bytes of acks that wait for their ticks to be durable, or for the lease of their room, in
-/// each room: minutes of the commands of 100 players. The acks of later ticks are never sent.
+/// Maximum bytes of acks in each room that wait for their ticks to be durable, or for the lease of
+/// the room: minutes of the commands of 100 players. The acks of later ticks are never sent.
 pub const JOURNAL_HELD_ACK_BYTES: usize = 4 * 1024 * 1024;

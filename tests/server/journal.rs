@@ -200,6 +200,29 @@ fn a_killed_server_has_every_acknowledged_command_once_and_every_body_back() {
 }
 
 #[test]
+fn a_room_on_demand_continues_after_a_kill_and_its_journal_ends_with_the_room() {
+    let directory = Directory::new("demand");
+    let flags = ["--durability", "tick", "--rooms-on-demand", "5"];
+    let program = Program::start(&mut serve(&directory.0, &flags));
+    let player = Walker::try_connect(program.address, "/r/den", 1).expect("a player").player;
+    let other = Walker::try_connect(program.address, "/r/den", 2).expect("a player").player;
+    drop(program);
+    let mut program = Program::start(&mut serve(&directory.0, &flags));
+    // In the other order: a new body would get another number.
+    assert_eq!(Walker::try_connect(program.address, "/r/den", 2).expect("a player").player, other);
+    let walker = Walker::try_connect(program.address, "/r/den", 1).expect("a player");
+    assert_eq!(walker.player, player);
+    program.type_line("room den end");
+    let deadline = Instant::now() + PATIENCE;
+    while directory.0.join("den").exists() {
+        assert!(Instant::now() < deadline, "the files of an ended room remain");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let log = program.stop();
+    assert!(log.contains("room den continues after tick"), "{log}");
+}
+
+#[test]
 fn a_directory_has_one_server_and_a_journal_of_another_world_is_refused() {
     let directory = Directory::new("lock");
     let mut first = Program::start(&mut serve(&directory.0, &[]));

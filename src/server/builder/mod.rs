@@ -326,9 +326,9 @@ impl Server {
 
     /// Sets the directory in which the rooms write journals, from which they continue after a crash
     /// or a stop; after a stop also with other rules. Clients have at least a minute to resume.
-    /// Rooms on demand have journals only with [`Server::cluster`], and then the other rooms have
-    /// none. One process at a time uses a directory, or the processes of one cluster. Not possible
-    /// together with [`RoomSpec::restore`].
+    /// Rooms on demand continue when a client requests them; with [`Server::cluster`], only they
+    /// have journals. One process at a time uses a directory, or the processes of one cluster. Not
+    /// possible together with [`RoomSpec::restore`].
     #[must_use]
     pub fn journal(self, directory: impl Into<PathBuf>) -> Server {
         Server { journal: Some(directory.into()), ..self }

@@ -16,12 +16,12 @@ const MAGIC: &[u8; 4] = b"TWP2";
 /// A snapshot file.
 ///
 /// ```text
-///    0        4        8       12    16      24      32         40     44         52      56
-///    +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+----------
-///    | "TWP2" | length | CRC32 | run | epoch | fence | sequence | tick | checksum | seats | identity
-///    | 4 byte | u32    | u32   | u32 | u64   | u64   | u64      | u32  | u64      | u32   | of the world
-///    +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+----------
-///    then each seat in 34 bytes, and the bytes of the world up to the end
+///   0        4        8       12    16      24      32         40     44         52      56
+///   +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+------
+///   | "TWP2" | length | CRC32 | run | epoch | fence | sequence | tick | checksum | seats | world
+///   | 4 byte | u32    | u32   | u32 | u64   | u64   | u64      | u32  | u64      | u32   | ident.
+///   +--------+--------+-------+-----+-------+-------+----------+------+----------+-------+------
+///   then each seat in 34 bytes, and the bytes of the world up to the end
 /// ```
 ///
 /// `length` is the length of the file in bytes. The CRC covers everything except itself.

@@ -189,22 +189,21 @@ pub fn reserve<'a>(
     host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)
 }
 
-/// Creates the room and enters it. A room that does not meet the conditions is not listed. In a
-/// cluster, the room is recovered from its journal if it has one.
+/// Creates the room and enters it. A room that does not meet the conditions is not listed. The room
+/// is recovered from its journal if it has one.
 ///
 /// # Errors
 /// The refusal. The lease is then released.
 pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
     let name = Arc::clone(new.reservation.path_name());
-    let has_lease = new.lease.is_some();
-    let created = create_with_lease(host, new);
-    if has_lease && created.is_err() {
+    let created = create_reserved(host, new);
+    if created.is_err() {
         ending::abandon_room(host, &name);
     }
     created
 }
 
-fn create_with_lease(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
+fn create_reserved(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
     let NewRoom { reservation, creator, wanted, lease } = new;
     let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
     taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
@@ -243,7 +242,7 @@ fn create_with_lease(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<Joined
     Ok((room, presence))
 }
 
-/// Creates the world of a room: a new one, or in a cluster the one of its journal.
+/// Creates the world of a room: a new one, or the one of its journal.
 fn new_core(
     host: &Arc<ServerState>,
     reservation: &RoomReservation<'_>,
@@ -254,16 +253,18 @@ fn new_core(
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
     let options =
         RoomConfig { name: reservation.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
-    let (Some(lease), Some(journal)) = (lease, &host.config.journal) else {
+    let Some(journal) = &host.config.journal else {
         return Ok((game.new_room)(&identity, options));
     };
+    let lease = lease.map(|lease| (lease.fence, lease.guard));
     let room = (&**reservation.path_name(), options);
     // In a thread with a larger stack, because the ticks of the journal are replayed.
-    let open = || journal.open_room(&game, &identity, room, (lease.fence, lease.guard), host.now());
+    let open = || journal.open_room(&game, &identity, room, lease, host.now());
     let opened = thread::scope(|scope| scope.spawn(open).join());
     match opened.unwrap_or_else(|_| Err("a panic of the recovery".to_owned())) {
         Ok((core, is_recovered)) => {
-            host.metrics.cluster_takeovers.inc_by(is_recovered.into());
+            let is_takeover = is_recovered && host.cluster.is_some();
+            host.metrics.cluster_takeovers.inc_by(is_takeover.into());
             Ok(core)
         }
         Err(why) => {

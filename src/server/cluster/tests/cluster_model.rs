@@ -1,5 +1,5 @@
-//! A simulated cluster in virtual time: processes with clocks and pauses of their own, a lease store
-//! that delays and loses requests and replies, and a journal on shared storage. One room.
+//! A simulated cluster in virtual time: processes with clocks and pauses of their own, a lease
+//! store that delays and loses requests and replies, and a journal on shared storage. One room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -111,7 +111,7 @@ pub struct ClusterModel {
     store_start: u32,
     connections: u64,
     processes: Vec<Process>,
-    /// The records in the journal, by the fence of the run that wrote them, with the recovered ones.
+    /// The records in the journal by the fence of their run, with the recovered ones.
     branches: BTreeMap<u64, Vec<u64>>,
     acknowledged: BTreeSet<u64>,
     commands: u64,

@@ -1,4 +1,5 @@
-//! Runs with fences on shared storage: earlier owners go on writing, and their late records are dropped.
+//! Runs with fences on shared storage: earlier owners go on writing, and their late records are
+//! dropped.
 
 use tickwire_sim::Rng;
 

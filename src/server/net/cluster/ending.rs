@@ -2,22 +2,20 @@
 
 use crate::server::net::server_state::{ServerState, ShutdownStage};
 
-/// Ends the lease of a room whose thread has ended, and its journal. The journal is removed unless
-/// another process has the room. Does nothing while the server stops: then all leases are released
-/// after the last sync.
+/// Ends the journal of a room on demand whose thread has ended, and in a cluster its lease. The
+/// journal is removed unless another process has the room. Does nothing while the server stops:
+/// then the journals remain, and all leases are released after the last sync.
 pub fn end_room(host: &ServerState, room: &str) {
-    let Some(cluster) = &host.cluster else { return };
     if host.is_at_least(ShutdownStage::RoomsStopping) {
         return;
     }
-    let is_lost = cluster.is_lost(room);
+    let is_lost = host.cluster.as_ref().is_some_and(|cluster| cluster.is_lost(room));
     host.config.journal.iter().for_each(|journal| journal.end_room(room, !is_lost));
-    cluster.release(room);
+    host.cluster.iter().for_each(|cluster| cluster.release(room));
 }
 
-/// Ends the lease of a room that could not be created. Its journal remains.
+/// Ends the journal and the lease of a room that could not be created. Its files remain.
 pub fn abandon_room(host: &ServerState, room: &str) {
-    let Some(cluster) = &host.cluster else { return };
     host.config.journal.iter().for_each(|journal| journal.end_room(room, false));
-    cluster.release(room);
+    host.cluster.iter().for_each(|cluster| cluster.release(room));
 }

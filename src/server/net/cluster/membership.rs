@@ -189,8 +189,8 @@ impl Cluster {
         self.stopped.notify_all();
     }
 
-    /// Releases all leases, after the last sync of the journals, so that other processes can recover
-    /// the rooms at once.
+    /// Releases all leases, after the last sync of the journals. Other processes can then recover the
+    /// rooms at once.
     pub fn release_all(&self) {
         let held = self.leases.lock().held();
         if !held.is_empty() {

@@ -9,8 +9,8 @@
 //!  renewal thread ─ every half second ─► all leases renewed; rooms of lost leases end
 //! ```
 //!
-//! [`crate::server::cluster`] has the rules of leases, and the reason why no acknowledged command is
-//! lost. A room without clients, and one that the operator ends, ends in the whole cluster: its
+//! [`crate::server::cluster`] has the rules of leases, and the reason why no acknowledged command
+//! is lost. A room without clients, and one that the operator ends, ends in the whole cluster: its
 //! journal is removed and its lease is released. A process that stops releases its leases after the
 //! last sync, and the next process recovers the rooms.
 

@@ -2,8 +2,8 @@
 //!
 //! Each room has a hash `tickwire:room:NAME` with the fields `process`, `address`, `relay_key`,
 //! `fence` and `until`, the end of the lease in milliseconds of the store's clock. Scripts change
-//! it, so that no other request is executed in between. `model_store` has the same rules, and a test
-//! compares the two.
+//! it, so that no other request is executed in between. `model_store` has the same rules, and a
+//! test compares the two.
 
 use std::fmt;
 use std::time::Duration;

@@ -10,14 +10,14 @@
 //! with [`Durability::Tick`] it holds the acks of a tick until the writer has synced it. One sync
 //! covers all ticks that are queued meanwhile. After an error, nothing more is written.
 //!
-//! In a cluster, [`shared_rooms`] recovers a room when this process acquires its lease, and the
-//! writer confirms a sync only if the process still has the room after it.
+//! A room on demand is recovered when a client requests it: see [`rooms_on_demand`]. In a cluster,
+//! the writer confirms a sync only if the process still has the room after it.
 
 mod file_storage;
 mod queue;
 mod room_journal;
 mod room_writer;
-mod shared_rooms;
+mod rooms_on_demand;
 mod start;
 mod writer_thread;
 
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 pub use file_storage::FileStorage;
 pub use room_journal::RoomJournal;
@@ -39,7 +39,7 @@ use self::queue::{JournalEnd, JournalQueue};
 use crate::limits;
 use crate::server::cluster::LeaseGuard;
 use crate::server::journal::WorldIdentity;
-use crate::util::sync::Mutex;
+use crate::util::sync::{Condvar, Mutex};
 
 /// When the records of a tick are durable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub struct JournalSettings {
     pub on_error: OnJournalError,
     /// What happens to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
-    /// Whether the processes of a cluster share the directory. Then only rooms with a lease have a
-    /// journal.
+    /// Whether the processes of a cluster share the directory. Then only rooms on demand, which have
+    /// leases, have a journal.
     pub is_shared: bool,
 }
 
@@ -118,6 +118,8 @@ pub struct RoomJournals {
     queue: JournalQueue,
     /// The rooms, by their names in paths.
     rooms: Mutex<BTreeMap<String, JournaledRoom>>,
+    /// Signaled when a room has been removed.
+    room_ended: Condvar,
     next_number: AtomicUsize,
     /// The journals, until the writer thread takes them.
     open: Mutex<Vec<OpenJournal>>,
@@ -136,11 +138,26 @@ impl RoomJournals {
     /// Ends the journal of a room, and waits until its files are no longer used. Removes the files
     /// if the world has ended.
     pub fn end_room(&self, path_name: &str, removes: bool) {
-        let Some(room) = self.rooms.lock().remove(path_name) else { return };
+        let Some(room) = self.find(path_name) else { return };
         let (done, is_done) = mpsc::channel();
         if self.queue.push_end(JournalEnd { room: room.number, removes, done }).is_some() {
             let _ = is_done.recv_timeout(limits::JOURNAL_END_TIMEOUT);
         }
+        self.rooms.lock().remove(path_name);
+        self.room_ended.notify_all();
+    }
+
+    /// Waits until an earlier room of this name no longer uses its files. Returns whether it has
+    /// ended.
+    fn wait_for_end(&self, path_name: &str) -> bool {
+        let deadline = Instant::now() + limits::JOURNAL_END_TIMEOUT;
+        let mut rooms = self.rooms.lock();
+        while rooms.contains_key(path_name) {
+            if self.room_ended.wait_until(&mut rooms, deadline).timed_out() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Ends the journals because of an error.

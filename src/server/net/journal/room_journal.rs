@@ -58,7 +58,8 @@ impl RoomJournal {
     }
 
     /// Queues a tick. Returns the acks that clients may receive now, and the number of newest ticks
-    /// that are not durable: lockstep clients wait for them. The times are of the server's clock and of the clock of leases.
+    /// that are not durable: lockstep clients wait for them. The times are of the server's clock
+    /// and of the clock of leases.
     pub fn record(
         &mut self,
         room: &RunningRoom,

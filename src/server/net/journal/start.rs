@@ -21,7 +21,7 @@ use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::os;
 use crate::util::plural::count_noun;
-use crate::util::sync::Mutex;
+use crate::util::sync::{Condvar, Mutex};
 
 /// The file whose lock says that a process uses the directory. No room has this name.
 const LOCK: &str = "_lock";
@@ -154,6 +154,7 @@ impl JournalDirectory {
             directory: self.directory,
             queue: JournalQueue::default(),
             rooms: Mutex::new(self.rooms),
+            room_ended: Condvar::new(),
             next_number: AtomicUsize::new(self.open.len()),
             open: Mutex::new(self.open),
             error: Mutex::default(),

@@ -1,23 +1,20 @@
 //! Three processes with a real Redis and journals in one directory: a killed process loses no acknowledged command,
 //! and its rooms and bodies return in another process; so they do after a stop, and while Redis is away.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+mod fixture;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::internal::games::moo::world::Action;
-use tickwire::internal::server::journal::{FileKind, FilePosition, Record, RecordBody, SegmentHeader};
 use tickwire::internal::server::net::NetemProxy;
 use tickwire::internal::server::net::netem_proxy::ProxyConfig;
-use tickwire::sim::command_frame;
 
+use self::fixture::{Balancer, Client, NO_REDIS, Redis, prefix};
 use crate::journal::{Directory, Walker, metric};
 use crate::program::{Program, said_at_its_end, tickwire};
 use crate::support::PATIENCE;
@@ -29,68 +26,10 @@ const ROOMS: usize = 6;
 const KILLS: u32 = 2;
 const KILLS_VARIABLE: &str = "TICKWIRE_CLUSTER_KILLS";
 const RETURN_TIME: Duration = Duration::from_secs(5);
+
 /// The number of kills of a long run.
 fn long_kills() -> Option<u32> {
     std::env::var(KILLS_VARIABLE).ok().and_then(|text| text.parse().ok())
-}
-
-/// Sequence numbers between two connections of a client.
-const SEQUENCES: u32 = 1_000_000;
-
-/// A Redis server on a free port, without files.
-struct Redis {
-    child: Child,
-    port: u16,
-}
-
-impl Redis {
-    /// Starts it. `None`, with a line that says so, if it is not installed.
-    fn start(port: Option<u16>) -> Option<Redis> {
-        let free = || TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
-        let port = port.unwrap_or_else(free);
-        let mut command = Command::new("redis-server");
-        command.args([
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--port",
-            &port.to_string(),
-        ]);
-        let Ok(child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else {
-            println!("NOT RUN: redis-server is not installed");
-            return None;
-        };
-        let redis = Redis { child, port };
-        let deadline = Instant::now() + PATIENCE;
-        while !redis.responds() {
-            assert!(Instant::now() < deadline, "Redis does not respond at port {port}");
-            thread::sleep(Duration::from_millis(20));
-        }
-        Some(redis)
-    }
-
-    fn responds(&self) -> bool {
-        let Ok(mut stream) = TcpStream::connect(self.address()) else { return false };
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        let mut line = String::new();
-        stream.write_all(b"PING\r\n").is_ok()
-            && BufReader::new(stream).read_line(&mut line).is_ok()
-            && line.starts_with("+PONG")
-    }
-
-    fn address(&self) -> SocketAddr {
-        ([127, 0, 0, 1], self.port).into()
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn serve(directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
@@ -101,10 +40,6 @@ fn serve(directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
     arguments.extend(["--max-clients-per-address", "1000", "--log", "info"]);
     arguments.extend(more);
     tickwire(&arguments)
-}
-
-fn prefix(room: usize) -> String {
-    format!("/r/room-{room}")
 }
 
 /// The body of a page.
@@ -138,139 +73,6 @@ fn connect(address: SocketAddr, room: usize) -> Walker {
     }
 }
 
-/// The tick of each command that a recovery of the room includes, by player and sequence: the records of each
-/// fence up to the first record of the next one.
-fn journaled(room: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
-    let names = fs::read_dir(room)
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
-    let positions: BTreeSet<(FilePosition, String)> =
-        names.filter_map(|name| Some((FilePosition::of(&name)?, name))).collect();
-    let mut commands: BTreeMap<(u16, u64), Vec<u32>> = BTreeMap::new();
-    for (position, name) in positions.iter().filter(|(_, name)| FileKind::Segment.position_of(name).is_some())
-    {
-        let later = positions.iter().filter(|(other, _)| other.fence > position.fence);
-        let end = later.map(|(other, _)| other.sequence).min().unwrap_or(u64::MAX);
-        let bytes = fs::read(room.join(name)).expect("a segment");
-        let (header, mut at) = SegmentHeader::decode(&bytes).expect("a header");
-        while let Ok((record, length)) = Record::decode(&bytes[at..], header.salt) {
-            at += length;
-            let RecordBody::Frame(frame) = record.body else { continue };
-            if record.sequence < end {
-                for command in command_frame::decode::<Action>(&frame).expect("a frame").commands {
-                    commands.entry((command.player.0, command.sequence)).or_default().push(record.tick);
-                }
-            }
-        }
-    }
-    commands
-}
-
-/// A client that reconnects, and what it has seen.
-#[derive(Default)]
-struct Client {
-    /// Where it connects.
-    address: Option<Mutex<SocketAddr>>,
-    /// Player, sequence and tick of each acknowledged command.
-    acknowledged: Mutex<BTreeMap<(u16, u64), u32>>,
-    /// Number of acks so far.
-    acks: AtomicU64,
-    /// Number of connections that got a player.
-    connections: AtomicU64,
-    players: Mutex<BTreeSet<u16>>,
-}
-
-impl Client {
-    fn at(address: SocketAddr) -> Client {
-        Client { address: Some(Mutex::new(address)), ..Client::default() }
-    }
-
-    fn move_to(&self, address: SocketAddr) {
-        *self.address.as_ref().expect("an address").lock().expect("no panic") = address;
-    }
-
-    fn run(&self, room: usize, is_over: &AtomicBool) {
-        for attempt in 1.. {
-            if is_over.load(Ordering::Relaxed) {
-                return;
-            }
-            let address = *self.address.as_ref().expect("an address").lock().expect("no panic");
-            let Ok(walker) = Walker::try_connect(address, &prefix(room), room) else {
-                thread::sleep(Duration::from_millis(50));
-                continue;
-            };
-            let player = walker.player;
-            self.players.lock().expect("no panic").insert(player);
-            self.connections.fetch_add(1, Ordering::Relaxed);
-            let mut on_ack = |_| {
-                self.acks.fetch_add(1, Ordering::Relaxed);
-            };
-            let acks = walker.walk_from(attempt * SEQUENCES, is_over, &mut on_ack);
-            let acks = acks.into_iter().map(|(sequence, tick)| ((player, sequence), tick));
-            self.acknowledged.lock().expect("no panic").extend(acks);
-        }
-    }
-
-    /// Waits until this many acks have arrived.
-    fn wait_for_acks(&self, count: u64) {
-        let deadline = Instant::now() + PATIENCE * 2;
-        while self.acks.load(Ordering::Relaxed) < count {
-            assert!(Instant::now() < deadline, "no ack arrives");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Checks that each acknowledged command is in the journal once, and that the body was always the same.
-    fn check(&self, room: usize, directory: &Path) -> usize {
-        let journaled = journaled(&directory.join(format!("room-{room}")));
-        let acknowledged = self.acknowledged.lock().expect("no panic");
-        for (command, tick) in &*acknowledged {
-            assert_eq!(journaled.get(command), Some(&vec![*tick]), "command {command:?} of room {room}");
-        }
-        assert_eq!(self.players.lock().expect("no panic").len(), 1, "room {room}: the body");
-        acknowledged.len()
-    }
-}
-
-/// Passes connections to the processes in turn, and to the next one if a process does not listen.
-struct Balancer {
-    address: SocketAddr,
-    processes: Arc<Mutex<Vec<SocketAddr>>>,
-}
-
-impl Balancer {
-    fn start(programs: &[Program]) -> Balancer {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("bound");
-        let processes = Arc::new(Mutex::new(Vec::new()));
-        let balancer = Balancer { address, processes: Arc::clone(&processes) };
-        balancer.set(programs);
-        // Its threads end with the test program.
-        thread::spawn(move || {
-            for (turn, client) in listener.incoming().map_while(Result::ok).enumerate() {
-                let processes = processes.lock().expect("no panic").clone();
-                let mut in_turn = processes.iter().cycle().skip(turn % processes.len()).take(processes.len());
-                let Some(server) = in_turn.find_map(|address| TcpStream::connect(address).ok()) else {
-                    continue;
-                };
-                let streams = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
-                thread::spawn(move || pass(client, server));
-                thread::spawn(move || pass(streams.1, streams.0));
-            }
-        });
-        balancer
-    }
-
-    fn set(&self, programs: &[Program]) {
-        *self.processes.lock().expect("no panic") = programs.iter().map(|program| program.address).collect();
-    }
-}
-
-fn pass(mut from: TcpStream, mut to: TcpStream) {
-    let _ = io::copy(&mut from, &mut to);
-    let _ = to.shutdown(Shutdown::Write);
-}
-
 /// The index of the process that has a room.
 fn owner(programs: &[Program], room: usize) -> usize {
     let deadline = Instant::now() + PATIENCE;
@@ -287,7 +89,7 @@ fn owner(programs: &[Program], room: usize) -> usize {
 
 #[test]
 fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-kills");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let mut programs: Vec<Program> = (0..3).map(|_| start()).collect();
@@ -337,7 +139,7 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
 
 #[test]
 fn bots_resume_their_players_while_each_process_stops_in_turn() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-bots");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let mut programs: Vec<Program> = (0..3).map(|_| start()).collect();
@@ -370,7 +172,7 @@ fn bots_resume_their_players_while_each_process_stops_in_turn() {
 
 #[test]
 fn a_client_reaches_a_room_through_any_process_and_every_process_names_its_owner() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-relay");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (owner, other) = (start(), start());
@@ -405,7 +207,7 @@ fn a_client_reaches_a_room_through_any_process_and_every_process_names_its_owner
 
 #[test]
 fn a_stopped_process_hands_its_rooms_over() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-drain");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (mut first, second) = (start(), start());
@@ -425,7 +227,7 @@ fn a_stopped_process_hands_its_rooms_over() {
 
 #[test]
 fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-away");
     let program = Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (client, is_over) = (Client::at(program.address), AtomicBool::new(false));
@@ -465,7 +267,7 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
 
 #[test]
 fn a_process_that_is_separated_from_redis_ends_its_room_when_another_has_taken_it() {
-    let Some(redis) = Redis::start(None) else { return };
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-separated");
     let listen = "127.0.0.1:0".parse().expect("an address");
     let conditions = "delay=0ms".parse().expect("conditions");

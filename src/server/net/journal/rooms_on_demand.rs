@@ -1,4 +1,5 @@
-//! Rooms of a cluster: recovered from the shared storage when this process acquires their leases.
+//! Journals of rooms on demand: recovered when a client requests the room, and in a cluster when this
+//! process acquires its lease.
 
 use std::fs;
 use std::io;
@@ -31,8 +32,9 @@ impl RoomJournals {
     }
 
     /// Recovers a room from its journal, or creates it with a new world if it has none. `params`
-    /// are the parameters of a new world; a journal may have another seed. `now` is the time of
-    /// the server's clock. Also returns whether the room had a journal.
+    /// are the parameters of a new world; a journal may have another seed. `lease` is the fence and
+    /// the validity of the room's lease, in a cluster. `now` is the time of the server's clock.
+    /// Also returns whether the room had a journal.
     ///
     /// # Errors
     /// Another process has a higher fence, or the journal cannot be recovered.
@@ -41,15 +43,20 @@ impl RoomJournals {
         game: &TcpGameFactory,
         params: &WorldParams,
         (path_name, options): (&str, RoomConfig),
-        (fence, guard): (u64, Arc<LeaseGuard>),
+        lease: Option<(u64, Arc<LeaseGuard>)>,
         now: Duration,
     ) -> Result<(Box<TcpRoom>, bool), String> {
         let directory = self.directory.join(room_directory_name(path_name));
         let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", directory.display());
+        if !self.wait_for_end(path_name) {
+            return Err(refused(&"an earlier room of this name still uses the files"));
+        }
         fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
         os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
         let mut storage = FileStorage::new(directory.clone());
-        if !claim(&mut storage, fence).map_err(|error| refused(&error))? {
+        if let Some((fence, _)) = &lease
+            && !claim(&mut storage, *fence).map_err(|error| refused(&error))?
+        {
             return Err(refused(&"another process has acquired the room"));
         }
         let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
@@ -60,11 +67,13 @@ impl RoomJournals {
         let opened = open_world(game, (&params, &identity), (&storage, &inspection), options, (&title, now));
         let (room, reports) = opened.map_err(|why| refused(&why))?;
         log_reports(&reports);
+        let confirmed = Arc::new(AtomicU64::new(if lease.is_some() { 0 } else { u64::MAX }));
+        let (fence, guard) = lease.unzip();
+        let fence = fence.unwrap_or(inspection.last_fence);
         repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
         let Inspection { next_sequence, last_run, .. } = &inspection;
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        let confirmed = Arc::new(AtomicU64::new(0));
-        let journaled = JournaledRoom { number, guard: Some(guard), confirmed };
+        let journaled = JournaledRoom { number, guard, confirmed };
         self.open.lock().push(OpenJournal {
             room: journaled.clone(),
             storage,
