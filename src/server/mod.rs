@@ -6,8 +6,8 @@
 //!             ticks of the room ─► update_group ──┘  updates
 //! ```
 //!
-//! [`room`], [`admission`], [`clients`], `cluster` and `journal` are pure: no socket, thread, file or
-//! clock.
+//! [`room`], [`admission`], [`clients`], `cluster` and `journal` are pure: no socket, thread, file
+//! or clock.
 //! `net` runs them with sockets, threads and a clock, and [`host`] without. A host has two drivers:
 //! [`embedded`] (function calls, also in a browser) and `testing::simulate` (a model of the network
 //! in virtual time). A program starts a server with `builder`. [`self_check`] compares the updates

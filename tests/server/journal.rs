@@ -212,14 +212,17 @@ fn a_room_on_demand_continues_after_a_kill_and_its_journal_ends_with_the_room() 
     assert_eq!(Walker::try_connect(program.address, "/r/den", 2).expect("a player").player, other);
     let walker = Walker::try_connect(program.address, "/r/den", 1).expect("a player");
     assert_eq!(walker.player, player);
+    let private = "p-abcdefghijklmnopqrstuvwx";
+    Walker::try_connect(program.address, &format!("/r/{private}"), 3).expect("a player");
     program.type_line("room den end");
     let deadline = Instant::now() + PATIENCE;
     while directory.0.join("den").exists() {
         assert!(Instant::now() < deadline, "the files of an ended room remain");
         thread::sleep(Duration::from_millis(20));
     }
+    assert!(directory.0.join(private).exists(), "a private room has a journal");
     let log = program.stop();
-    assert!(log.contains("room den continues after tick"), "{log}");
+    assert!(log.contains("room den continues after tick") && !log.contains(private), "{log}");
 }
 
 #[test]

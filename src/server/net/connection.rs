@@ -197,7 +197,13 @@ fn upgrade(
         Accepted::Here(entry, hosted, presence) => (*entry, hosted, presence),
         Accepted::Elsewhere(owner, owner_stream) => {
             info!(%address, to = owner.address, "a client is relayed");
-            relay::run(host, stream, (&owner, owner_stream), (&raw, early_bytes), address.ip());
+            relay::run(
+                host,
+                stream,
+                (&owner, owner_stream),
+                (&raw, early_bytes),
+                (permit.number(), address.ip()),
+            );
             return Ok(AfterResponse::Closed);
         }
     };

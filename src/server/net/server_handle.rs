@@ -248,7 +248,9 @@ impl ServerHandle {
         host.agones.wake();
         accept_loop.stop_accepting();
         // Connections that become idle from now on end by themselves.
-        for number in host.admission.idle() {
+        let relays = host.cluster.as_ref().map(Cluster::relays).unwrap_or_default();
+        // The bytes of a relayed client pass unread, so its connection ends without a close frame.
+        for number in host.admission.idle().into_iter().chain(relays) {
             host.connections.abort(number);
         }
         for client in host.clients.all() {

@@ -217,11 +217,14 @@ fn a_stopped_process_hands_its_rooms_over() {
     let is_ack =
         |packet: &tickwire::client::blocking_client::ReceivedPacket| packet.name == "command_accepted";
     walker.client.receive_until(PATIENCE, is_ack).expect("an ack");
+    let stopped = Instant::now();
     let log = first.stop();
+    println!("stopped in {} ms", stopped.elapsed().as_millis());
     assert!(log.contains("the leases of the rooms are released"), "{log}");
     while walker.client.receive(PATIENCE).is_ok_and(|packet| packet.is_some()) {}
     assert_eq!(walker.client.close_reason(), Some("1001 going_away"));
     assert_eq!(connect(second.address, 1).player, player);
+    println!("resumed {} ms after the stop", stopped.elapsed().as_millis());
     assert_eq!(metric(&second, "tickwire_cluster_takeovers_total"), "1");
 }
 

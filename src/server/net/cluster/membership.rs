@@ -1,5 +1,6 @@
 //! The part of one process in a cluster: its leases, and its connections to the store.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -53,6 +54,8 @@ pub struct Cluster {
     pub leases: Mutex<Leases>,
     /// Number of requests that wait for their rooms.
     pub waiting: AtomicUsize,
+    /// Numbers of the connections of relayed clients.
+    relays: Mutex<BTreeSet<u64>>,
     /// Whether the last renewal has failed.
     is_store_away: AtomicBool,
     is_stopped: Mutex<bool>,
@@ -85,6 +88,7 @@ impl Cluster {
             clock,
             leases: Mutex::default(),
             waiting: AtomicUsize::new(0),
+            relays: Mutex::default(),
             is_store_away: AtomicBool::new(false),
             is_stopped: Mutex::new(false),
             stopped: Condvar::new(),
@@ -160,6 +164,21 @@ impl Cluster {
         }
     }
 
+    /// Registers the connection of a relayed client.
+    pub fn add_relay(&self, number: u64) {
+        self.relays.lock().insert(number);
+    }
+
+    /// Removes the connection of a relayed client.
+    pub fn remove_relay(&self, number: u64) {
+        self.relays.lock().remove(&number);
+    }
+
+    /// Returns the numbers of the connections of relayed clients.
+    pub fn relays(&self) -> Vec<u64> {
+        self.relays.lock().iter().copied().collect()
+    }
+
     /// Returns whether another process has acquired a room of this one.
     pub fn is_lost(&self, room: &str) -> bool {
         self.leases.lock().lost().iter().any(|lost| lost == room)
@@ -189,8 +208,8 @@ impl Cluster {
         self.stopped.notify_all();
     }
 
-    /// Releases all leases, after the last sync of the journals. Other processes can then recover the
-    /// rooms at once.
+    /// Releases all leases, after the last sync of the journals. Other processes can then recover
+    /// the rooms at once.
     pub fn release_all(&self) {
         let held = self.leases.lock().held();
         if !held.is_empty() {

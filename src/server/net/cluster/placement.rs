@@ -35,8 +35,8 @@ enum Attempt {
 }
 
 /// Finds or creates the room of this name. Waits at most [`limits::CLUSTER_ROOM_WAIT`] for the end
-/// of the lease of a process that has died. `is_relayed`: another process has sent the request, which is
-/// not relayed again. `admit` checks whether the client may create a room.
+/// of the lease of a process that has died. `is_relayed`: another process has sent the request,
+/// which is not relayed again. `admit` checks whether the client may create a room.
 ///
 /// # Errors
 /// The refusal.

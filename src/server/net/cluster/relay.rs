@@ -74,21 +74,24 @@ pub fn connect(owner: &Holder) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Passes bytes in both directions until one end closes. `request` is the bytes of the head and
-/// those after it; `client` the address of the client.
+/// Passes bytes in both directions until one end closes. `head` and `early_bytes` are the bytes of
+/// the request and after it, `number` and `client` the number of the connection and the address of
+/// the client.
 pub fn run(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
     (owner, owner_stream): (&Holder, TcpStream),
     (head, early_bytes): (&[u8], &[u8]),
-    client: IpAddr,
+    (number, client): (u64, IpAddr),
 ) {
+    let Some(cluster) = &host.cluster else { return };
     let owner_stream = Arc::new(owner_stream);
     let request = [&add_header(head, owner, client), early_bytes].concat();
     if write_all(&owner_stream, &request, limits::HEAD_TIMEOUT).is_err() {
         return;
     }
     host.metrics.cluster_relays.inc();
+    cluster.add_relay(number);
     let ((ended, has_ended), (back_ended, has_back_ended)) = (channel(), channel());
     let for_thread = (Arc::clone(host), Arc::clone(&owner_stream), Arc::clone(stream));
     let back = move || {
@@ -103,6 +106,7 @@ pub fn run(
         }
         Err(error) => debug!(%error, "a relayed client has no thread"),
     }
+    cluster.remove_relay(number);
     host.metrics.cluster_relays.dec();
 }
 

@@ -82,8 +82,8 @@ pub struct JournalSettings {
     pub on_error: OnJournalError,
     /// What happens to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
-    /// Whether the processes of a cluster share the directory. Then only rooms on demand, which have
-    /// leases, have a journal.
+    /// Whether the processes of a cluster share the directory. Then only rooms on demand, which
+    /// have leases, have a journal.
     pub is_shared: bool,
 }
 

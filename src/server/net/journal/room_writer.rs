@@ -9,6 +9,7 @@ use tracing::{info, warn};
 use super::queue::{JournaledTick, NamedWorld};
 use super::{FileStorage, JournaledRoom, OpenJournal, now_ms};
 use crate::limits;
+use crate::packet::routes::redact_room_name;
 use crate::server::journal::{
     JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, Retention, WorldIdentity,
     highest_fence, remove_journal,
@@ -31,7 +32,7 @@ fn unplaced(
 #[derive(Debug)]
 pub struct RoomWriter {
     room: JournaledRoom,
-    /// The name of the room in the journal.
+    /// The name of the room in the log.
     name: String,
     fence: u64,
     state: WriterState,
@@ -50,11 +51,12 @@ enum WriterState {
 impl RoomWriter {
     /// Creates the writer of a room that has not ticked yet.
     pub fn new(open: OpenJournal) -> RoomWriter {
-        let (room, name, fence) = (open.room.clone(), open.identity.room.clone(), open.fence);
+        let name = redact_room_name(&open.identity.room).into_owned();
+        let (room, fence) = (open.room.clone(), open.fence);
         RoomWriter { room, name, fence, state: WriterState::Open(open) }
     }
 
-    /// Returns the name of the room.
+    /// Returns the name of the room for the log.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,8 +1,9 @@
-//! Journals of rooms on demand: recovered when a client requests the room, and in a cluster when this
-//! process acquires its lease.
+//! Journals of rooms on demand: recovered when a client requests the room, in a cluster after this
+//! process has acquired its lease.
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,11 +12,17 @@ use tickwire_sim::WorldParams;
 
 use super::start::{log_reports, open_world};
 use super::{FileStorage, JournaledRoom, OpenJournal, RoomJournals, room_directory_name};
+use crate::packet::routes::redact_room_name;
 use crate::server::cluster::LeaseGuard;
 use crate::server::journal::{Inspection, WorldIdentity, claim, highest_fence, inspect, repair};
 use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::os;
+
+/// Returns a directory for the log, without the whole name of a private room.
+fn shown(directory: &Path) -> String {
+    redact_room_name(&directory.to_string_lossy()).into_owned()
+}
 
 impl RoomJournals {
     /// Returns the highest fence in the directory of a room; 0 without a directory. A new lease
@@ -27,7 +34,7 @@ impl RoomJournals {
         let directory = self.directory.join(room_directory_name(path_name));
         match highest_fence(&FileStorage::new(directory.clone())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            fence => fence.map_err(|error| format!("{}: {error}", directory.display())),
+            fence => fence.map_err(|error| format!("{}: {error}", shown(&directory))),
         }
     }
 
@@ -47,7 +54,7 @@ impl RoomJournals {
         now: Duration,
     ) -> Result<(Box<TcpRoom>, bool), String> {
         let directory = self.directory.join(room_directory_name(path_name));
-        let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", directory.display());
+        let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", shown(&directory));
         if !self.wait_for_end(path_name) {
             return Err(refused(&"an earlier room of this name still uses the files"));
         }
