@@ -24,6 +24,10 @@ pub struct ClusterArgs {
     /// --bind, if it is a specific one.
     #[arg(long, value_name = "http://HOST[:PORT]", env = "TICKWIRE_CLUSTER_ADDRESS", requires = "cluster")]
     cluster_address: Option<String>,
+    /// URL at which browsers reach this process itself, not through a balancer. Pages then connect
+    /// directly to the process that has their room. Default: other processes relay them.
+    #[arg(long, value_name = "http[s]://HOST[:PORT]", env = "TICKWIRE_CLUSTER_PUBLIC", requires = "cluster")]
+    cluster_public: Option<String>,
 }
 
 impl ClusterArgs {
@@ -39,8 +43,8 @@ impl ClusterArgs {
         has_other_rooms: bool,
     ) -> Result<Option<ClusterConfig>, CliError> {
         let Some(url) = &self.cluster else { return Ok(None) };
-        let address = self.cluster_address.as_deref();
-        ClusterConfig::new(url, address, rooms_on_demand.into(), has_other_rooms)
+        let addresses = (self.cluster_address.as_deref(), self.cluster_public.as_deref());
+        ClusterConfig::new(url, addresses, rooms_on_demand.into(), has_other_rooms)
             .map(Some)
             .map_err(|(setting, rule)| format!("--{}: {rule}", setting.replace('_', "-")))
     }

@@ -74,6 +74,9 @@ const ROWS: &[Row] = &[
     ("cluster-address", |server| {
         server.rooms_on_demand(2).cluster(NO_REDIS).cluster_address("http://127.0.0.1")
     }),
+    ("cluster-public", |server| {
+        server.rooms_on_demand(2).cluster(NO_REDIS).cluster_public("https://a.example.org")
+    }),
     ("capture", |server| server.capture(file("capture"))),
     ("capture-plain", |server| server.capture_plain(file("plain"))),
     ("capture-file-mb", |server| server.capture_rotation(5, None)),

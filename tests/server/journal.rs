@@ -205,7 +205,11 @@ fn a_room_on_demand_continues_after_a_kill_and_its_journal_ends_with_the_room() 
     let flags = ["--durability", "tick", "--rooms-on-demand", "5"];
     let program = Program::start(&mut serve(&directory.0, &flags));
     let player = Walker::try_connect(program.address, "/r/den", 1).expect("a player").player;
-    let other = Walker::try_connect(program.address, "/r/den", 2).expect("a player").player;
+    let mut walker = Walker::try_connect(program.address, "/r/den", 2).expect("a player");
+    let other = walker.player;
+    // The ack of a command says that its tick, and the ticks before it, are in the journal.
+    walker.client.send("move", &[1.into(), Value::Nil, 7.into()]).expect("sent");
+    walker.client.receive_until(PATIENCE, |packet| packet.name == "command_accepted").expect("an ack");
     drop(program);
     let mut program = Program::start(&mut serve(&directory.0, &flags));
     // In the other order: a new body would get another number.

@@ -120,6 +120,7 @@ pub struct Server {
     journal_settings: JournalSettings,
     cluster: Option<String>,
     cluster_address: Option<String>,
+    cluster_public: Option<String>,
     prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
     is_capture_plain: bool,
@@ -165,6 +166,7 @@ impl Server {
             journal_settings: JournalSettings::default(),
             cluster: None,
             cluster_address: None,
+            cluster_public: None,
             prediction_module: None,
             capture: None,
             is_capture_plain: false,
@@ -389,6 +391,13 @@ impl Server {
     #[must_use]
     pub fn cluster_address(self, url: impl Into<String>) -> Server {
         Server { cluster_address: Some(url.into()), ..self }
+    }
+
+    /// Sets the URL at which browsers reach this process itself, `https://HOST[:PORT]`. Pages then
+    /// connect directly to the process that has their room; otherwise they are relayed.
+    #[must_use]
+    pub fn cluster_public(self, url: impl Into<String>) -> Server {
+        Server { cluster_public: Some(url.into()), ..self }
     }
 
     /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players

@@ -113,12 +113,13 @@ impl Server {
     /// Checks the settings of a cluster.
     fn cluster_config(&self) -> Result<Option<ClusterConfig>, StartError> {
         let Some(url) = &self.cluster else {
-            let rule = "needs cluster";
-            let is_alone = self.cluster_address.is_some();
-            return if is_alone { Err(StartError::setting("cluster_address", rule)) } else { Ok(None) };
+            let settings =
+                [("cluster_address", &self.cluster_address), ("cluster_public", &self.cluster_public)];
+            let alone = settings.iter().find(|(_, value)| value.is_some());
+            return alone.map_or(Ok(None), |(name, _)| Err(StartError::setting(name, "needs cluster")));
         };
-        let address = self.cluster_address.as_deref();
-        ClusterConfig::new(url, address, self.rooms_on_demand, self.rooms.len() > 1)
+        let addresses = (self.cluster_address.as_deref(), self.cluster_public.as_deref());
+        ClusterConfig::new(url, addresses, self.rooms_on_demand, self.rooms.len() > 1)
             .map(Some)
             .map_err(|(setting, rule)| StartError::setting(setting, rule))
     }

@@ -12,6 +12,8 @@ pub struct Holder {
     pub address: String,
     /// The key with which it trusts a relayed request.
     pub relay_key: String,
+    /// The URL at which browsers reach it, such as `https://a.example.org`; empty without one.
+    pub public_url: String,
 }
 
 /// The result of a request for a lease.

@@ -15,6 +15,7 @@ import { acquireKey } from './resume.js';
 import { forgetToken, playerToken, urlFromRoot } from './address.js';
 import { Lane, REJECTIONS, hasLanes } from './lane.js';
 import { RoomChoice } from './room-choice.js';
+import { RoomOwner, atOwner } from './room-owner.js';
 import { offers, openChannel, openSocket } from '../wasm/open-socket.js';
 
 /** `readyState` of an open WebSocket. Node before 22 has no global `WebSocket`. */
@@ -96,6 +97,8 @@ export class ReconnectingConnection {
     this.token = where.token ?? playerToken();
     /** The room, which the server may choose. */
     this.room = new RoomChoice(EDITION === 'tab' ? {} : where, this.endpoint.href);
+    /** The process of a cluster that has the room. */
+    this.owner = new RoomOwner();
     this.listener = listener;
     /**
      * Wraps a new socket, for example in a simulated network.
@@ -167,7 +170,7 @@ export class ReconnectingConnection {
         const loading = this.dialect(signal);
         // `onSocketOpen` handles the error.
         loading.catch(() => {});
-        const [key, dialect] = await Promise.all([this.key.get(), loadDialect ? null : loading, reached]);
+        const [key, dialect] = await Promise.all([this.key.get(), loadDialect ? null : loading, reached, isBrowser ? this.findOwner() : null]);
         return { dialect: dialect ?? loading, key };
       },
       connect: (prepared) => this.connect(attempt, prepared),
@@ -180,12 +183,18 @@ export class ReconnectingConnection {
     await current.begin();
   }
 
+  /** Finds the process of a cluster to which the attempt connects. */
+  findOwner() {
+    return this.owner.find(this.endpoint.href, this.room.name, location.protocol === 'https:');
+  }
+
   /**
    * Handles an attempt that failed before `welcome`.
    * @param {number} attempt
    * @param {unknown} error null after a time limit
    */
   async failed(attempt, error) {
+    this.owner.onFailed();
     if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(attempt, ABNORMAL, NO_TABLES, error.message);
     return this.unreachable(attempt);
   }
@@ -228,13 +237,14 @@ export class ReconnectingConnection {
     // dialect. A dialect that is still loading is the default of the path.
     const name = dialect instanceof Dialect ? dialect.name : null;
     const target = name === null || /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${name}`;
-    const url = EDITION === 'tab' ? target : this.room.urlOf(new URL(target, ROOT)).href;
+    const url = EDITION === 'tab' ? target : atOwner(this.room.urlOf(new URL(target, ROOT)), this.owner.url).href;
     const socket = this.wrapSocket(openSocket(url, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (attempt === this.attempt) this.onSocketOpen(dialect); };
     socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(/** @type {ArrayBuffer} */ (data))); };
     socket.onclose = ({ code, reason }) => {
+      if (!this.current?.isOpen) this.owner.onFailed();
       // A browser does not report why a WebSocket failed to open.
       if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(attempt);
       else this.onLost(attempt, code, String(reason));

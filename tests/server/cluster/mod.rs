@@ -38,6 +38,7 @@ fn serve(directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
         vec!["serve", "--bind", "127.0.0.1:0", "--journal", directory, "--durability", "tick"];
     arguments.extend(["--cluster", &store, "--rooms-on-demand", "100", "--address-rate-limits", "off"]);
     arguments.extend(["--max-clients-per-address", "1000", "--log", "info"]);
+    arguments.extend(["--cluster-public", "http://127.0.0.1"]);
     arguments.extend(more);
     tickwire(&arguments)
 }
@@ -176,13 +177,13 @@ fn a_client_reaches_a_room_through_any_process_and_every_process_names_its_owner
     let directory = Directory::new("cluster-relay");
     let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (owner, other) = (start(), start());
-    assert!(get(other.address, "/rooms/room-1").contains("\"address\":null"));
+    assert!(get(other.address, "/rooms/room-1").contains("\"exists\":false"));
     let first = connect(owner.address, 1);
     let relayed = Walker::try_connect(other.address, &prefix(1), 77).expect("a relayed player");
     assert_ne!(first.player, relayed.player, "two players of one room");
     for program in [&owner, &other] {
         let location = get(program.address, "/rooms/room-1");
-        assert!(location.contains(&format!("\"address\":\"http://{}\"", owner.address)), "{location}");
+        assert!(location.contains(&format!("\"url\":\"http://{}\"", owner.address)), "{location}");
     }
     // A figure of the last renewal.
     wait_for(&owner, "tickwire_cluster_leases", "1");

@@ -227,7 +227,7 @@ impl ClusterModel {
 
     fn holder(&self, at: usize) -> Holder {
         let process = format!("{at}.{}", self.processes[at].start);
-        Holder { process, address: String::new(), relay_key: String::new() }
+        Holder { process, address: String::new(), relay_key: String::new(), public_url: String::new() }
     }
 
     fn begin(&mut self, at: usize) {

@@ -7,7 +7,12 @@ use crate::server::cluster::model_store::ModelStore;
 use crate::server::cluster::{AcquireReply, Holder, Leases, RenewReply};
 
 fn process(name: &str) -> Holder {
-    Holder { process: name.to_owned(), address: format!("{name}:3000"), relay_key: "key".to_owned() }
+    Holder {
+        process: name.to_owned(),
+        address: format!("{name}:3000"),
+        relay_key: "key".to_owned(),
+        public_url: String::new(),
+    }
 }
 
 const fn ms(ms: u64) -> Duration {

@@ -78,7 +78,9 @@ impl Cluster {
         let address = config.advertised(bound)?;
         let random = || format!("{:032x}", u128::from_le_bytes(os::random()));
         let relay_key = Secret::new(&random())?;
-        let holder = Holder { process: random(), address, relay_key: relay_key.expose().to_owned() };
+        let public_url = config.public.as_ref().map_or(String::new(), |public| public.url(bound));
+        let (process, key) = (random(), relay_key.expose().to_owned());
+        let holder = Holder { process, address, relay_key: key, public_url };
         let store = || RedisStore::new(&config.url, holder.clone());
         Ok(Cluster {
             store: Mutex::new(SharedStore { store: store()?, failed_at: None }),
@@ -98,6 +100,11 @@ impl Cluster {
     /// The address at which other processes reach this one: `HOST:PORT`.
     pub fn address(&self) -> &str {
         &self.holder.address
+    }
+
+    /// The URL at which browsers reach this process; empty without one.
+    pub fn public_url(&self) -> &str {
+        &self.holder.public_url
     }
 
     /// Returns the other process that has a room, or `None` if no process or this one has it.

@@ -1,7 +1,7 @@
 //! The lease store in Redis or Valkey.
 //!
 //! Each room has a hash `tickwire:room:NAME` with the fields `process`, `address`, `relay_key`,
-//! `fence` and `until`, the end of the lease in milliseconds of the store's clock. Scripts change
+//! `public_url`, `fence` and `until`, the end of the lease in milliseconds of the store's clock. Scripts change
 //! it, so that no other request is executed in between. `model_store` has the same rules, and a
 //! test compares the two.
 
@@ -18,16 +18,17 @@ const KEY_PREFIX: &str = "tickwire:room:";
 /// Returns the time of the store in milliseconds, before each script.
 const NOW: &str = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) ";
 
-/// Arguments: process, address, relay key, milliseconds of a lease and of a record, minimum fence.
+/// Arguments: process, address, relay key, public URL, milliseconds of a lease and of a record,
+/// minimum fence.
 const ACQUIRE: &str = "
-local r = redis.call('HMGET', KEYS[1], 'process', 'address', 'relay_key', 'fence', 'until')
-if r[1] and r[1] ~= ARGV[1] and tonumber(r[5]) > now then
-  return {'held', r[1], r[2], r[3], tostring(tonumber(r[5]) - now)}
+local r = redis.call('HMGET', KEYS[1], 'process', 'address', 'relay_key', 'public_url', 'fence', 'until')
+if r[1] and r[1] ~= ARGV[1] and tonumber(r[6]) > now then
+  return {'held', r[1], r[2], r[3], r[4], tostring(tonumber(r[6]) - now)}
 end
-local fence = string.format('%.0f', math.max(tonumber(r[4] or '0'), tonumber(ARGV[6])) + 1)
+local fence = string.format('%.0f', math.max(tonumber(r[5] or '0'), tonumber(ARGV[7])) + 1)
 redis.call('HSET', KEYS[1], 'process', ARGV[1], 'address', ARGV[2], 'relay_key', ARGV[3],
-  'fence', fence, 'until', string.format('%.0f', now + ARGV[4]))
-redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  'public_url', ARGV[4], 'fence', fence, 'until', string.format('%.0f', now + ARGV[5]))
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return {'acquired', fence}
 ";
 
@@ -35,12 +36,12 @@ return {'acquired', fence}
 const RENEW: &str = "
 local replies = {}
 for at, key in ipairs(KEYS) do
-  local r, fence = redis.call('HMGET', key, 'process', 'fence'), ARGV[5 + at]
+  local r, fence = redis.call('HMGET', key, 'process', 'fence'), ARGV[6 + at]
   local found = tonumber(r[2] or '-1')
   if found < tonumber(fence) or (found == tonumber(fence) and r[1] == ARGV[1]) then
     redis.call('HSET', key, 'process', ARGV[1], 'address', ARGV[2], 'relay_key', ARGV[3],
-      'fence', fence, 'until', string.format('%.0f', now + ARGV[4]))
-    redis.call('PEXPIRE', key, ARGV[5])
+      'public_url', ARGV[4], 'fence', fence, 'until', string.format('%.0f', now + ARGV[5]))
+    redis.call('PEXPIRE', key, ARGV[6])
     replies[at] = 1
   else
     replies[at] = 0
@@ -57,8 +58,8 @@ return 1
 ";
 
 const LOOK_UP: &str = "
-local r = redis.call('HMGET', KEYS[1], 'process', 'address', 'relay_key', 'until')
-if r[1] and tonumber(r[4]) > now then return {r[1], r[2], r[3]} end
+local r = redis.call('HMGET', KEYS[1], 'process', 'address', 'relay_key', 'public_url', 'until')
+if r[1] and tonumber(r[5]) > now then return {r[1], r[2], r[3], r[4]} end
 return {}
 ";
 
@@ -127,12 +128,18 @@ impl RedisStore {
 
     /// Appends the arguments that describe this process and its leases.
     fn own_arguments(&self, command: &mut redis::Cmd) {
-        let Holder { process, address, relay_key } = &self.holder;
-        command.arg(process).arg(address).arg(relay_key);
+        let Holder { process, address, relay_key, public_url } = &self.holder;
+        command.arg(process).arg(address).arg(relay_key).arg(public_url);
         for time in [limits::CLUSTER_LEASE, limits::CLUSTER_RECORD_TIME] {
             command.arg(time.as_millis() as u64);
         }
     }
+}
+
+/// Creates a holder from the fields of a record.
+fn holder(fields: [&String; 4]) -> Holder {
+    let [process, address, relay_key, public_url] = fields.map(String::clone);
+    Holder { process, address, relay_key, public_url }
 }
 
 fn unusable(reply: &[String]) -> StoreError {
@@ -166,10 +173,9 @@ impl LeaseStore for RedisStore {
                 let fence = fence.parse().map_err(|_| unusable(&reply))?;
                 Ok(AcquireReply::Acquired { fence })
             }
-            [kind, process, address, relay_key, left] if kind == "held" => {
+            [kind, process, address, relay_key, public_url, left] if kind == "held" => {
                 let left = Duration::from_millis(left.parse().map_err(|_| unusable(&reply))?);
-                let (process, address, relay_key) = (process.clone(), address.clone(), relay_key.clone());
-                Ok(AcquireReply::Held { holder: Holder { process, address, relay_key }, left })
+                Ok(AcquireReply::Held { holder: holder([process, address, relay_key, public_url]), left })
             }
             _ => Err(unusable(&reply)),
         }
@@ -198,10 +204,12 @@ impl LeaseStore for RedisStore {
 
     fn look_up(&mut self, room: &str) -> Result<Option<Holder>, StoreError> {
         let reply: Vec<String> = self.run(&RedisStore::script(LOOK_UP, &[room]))?;
-        match <[String; 3]>::try_from(reply) {
-            Ok([process, address, relay_key]) => Ok(Some(Holder { process, address, relay_key })),
-            Err(reply) if reply.is_empty() => Ok(None),
-            Err(reply) => Err(unusable(&reply)),
+        match &reply[..] {
+            [process, address, relay_key, public_url] => {
+                Ok(Some(holder([process, address, relay_key, public_url])))
+            }
+            [] => Ok(None),
+            _ => Err(unusable(&reply)),
         }
     }
 }

@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn the_line_of_a_relayed_request_follows_the_request_line_and_is_removed_again() {
         let head = b"GET /r/a/play HTTP/1.1\r\nHost: x\r\n\r\n";
-        let owner =
-            Holder { process: "p".to_owned(), address: "a:1".to_owned(), relay_key: "secret".to_owned() };
+        let [process, address, public_url] = [const { String::new() }; 3];
+        let owner = Holder { process, address, relay_key: "secret".to_owned(), public_url };
         let mut relayed = add_header(head, &owner, [203, 0, 113, 7].into());
         let text = String::from_utf8(relayed.clone()).expect("text");
         assert_eq!(text, "GET /r/a/play HTTP/1.1\r\nTickwire-Relay: secret 203.0.113.7\r\nHost: x\r\n\r\n");

@@ -9,8 +9,10 @@ use super::redis_store::check_url;
 pub struct ClusterConfig {
     /// The URL of the lease store, which may contain a password.
     pub url: String,
-    /// The address at which other processes and browsers reach this one. `None`: the bound address.
+    /// The address at which other processes reach this one. `None`: the bound address.
     pub address: Option<ClusterAddress>,
+    /// The URL at which browsers reach this process. `None`: they reach its rooms by relays.
+    pub public: Option<PublicUrl>,
 }
 
 impl ClusterConfig {
@@ -21,7 +23,7 @@ impl ClusterConfig {
     /// The setting that breaks a rule, and the rule.
     pub fn new(
         url: &str,
-        address: Option<&str>,
+        (address, public): (Option<&str>, Option<&str>),
         rooms_on_demand: usize,
         has_other_rooms: bool,
     ) -> Result<ClusterConfig, (&'static str, String)> {
@@ -36,7 +38,9 @@ impl ClusterConfig {
         }
         let address = address.map(str::parse).transpose();
         let address = address.map_err(|rule| ("cluster_address", rule))?;
-        Ok(ClusterConfig { url: url.to_owned(), address })
+        let public = public.map(str::parse).transpose();
+        let public = public.map_err(|rule| ("cluster_public", rule))?;
+        Ok(ClusterConfig { url: url.to_owned(), address, public })
     }
 }
 
@@ -62,6 +66,37 @@ pub struct ClusterAddress {
     host: String,
     /// `None`: the bound port.
     port: Option<u16>,
+}
+
+/// A URL for browsers: `http://HOST[:PORT]` or `https://HOST[:PORT]`. With `http` and without a port,
+/// the port is the bound one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    is_secure: bool,
+    address: ClusterAddress,
+}
+
+impl PublicUrl {
+    /// Returns the URL of a process that listens at `bound`.
+    pub fn url(&self, bound: SocketAddr) -> String {
+        let PublicUrl { is_secure, address: ClusterAddress { host, port } } = self;
+        match (is_secure, port) {
+            (true, None) => format!("https://{host}"),
+            (true, Some(port)) => format!("https://{host}:{port}"),
+            (false, port) => format!("http://{host}:{}", port.unwrap_or(bound.port())),
+        }
+    }
+}
+
+impl std::str::FromStr for PublicUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PublicUrl, String> {
+        let rest = text.strip_prefix("https://");
+        let plain = rest.map_or_else(|| text.to_owned(), |rest| format!("http://{rest}"));
+        let rule = || "must be https://HOST[:PORT] or http://HOST[:PORT], without a path".to_owned();
+        Ok(PublicUrl { is_secure: rest.is_some(), address: plain.parse().map_err(|_: String| rule())? })
+    }
 }
 
 impl std::str::FromStr for ClusterAddress {

@@ -71,7 +71,7 @@ macro_rules! files_with {
             "lib/entities.js" "lib/handlers.js" "lib/heartbeat.js" "lib/held.js" "lib/hud.css" "lib/inspector-pane.js"
             "lib/interpolation.js" "lib/lane.js" "lib/lockstep.js" "lib/msgpack.js" "lib/net-graph.js"
             "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js" "lib/prediction.js" "lib/resume.js"
-            "lib/room-choice.js" "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js" "lib/thumb-sticks.js"
+            "lib/room-choice.js" "lib/room-owner.js" "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js" "lib/thumb-sticks.js"
             "lib/title.js"
             "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
             "playback/playback.js"

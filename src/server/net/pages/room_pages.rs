@@ -12,7 +12,6 @@ use crate::packet::json::json_object;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
 use crate::server::net::cluster::acquisition::STORE_AWAY;
-use crate::server::net::cluster::membership::Cluster;
 use crate::server::net::drain;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::RunningRoom;
@@ -93,28 +92,31 @@ fn ready(host: &ServerState) -> PageResponse {
     }
 }
 
-/// Returns the process that has a room, as JSON. Creates no room.
+/// Returns where a room is, as JSON. Creates no room.
 fn location(host: &ServerState, head: &RequestHead, name: &str) -> PageResponse {
     let is_here = host.rooms.find(name).is_some();
-    let could_exist = is_here || rooms_on_demand::can_create(host, name);
-    let (Some(cluster), true, false) = (&host.cluster, could_exist, is_here) else {
-        return match is_here || could_exist {
-            true => located(name, host.cluster.as_ref().filter(|_| is_here).map(Cluster::address), is_here),
-            false => unknown_room_page(head, name),
-        };
-    };
-    match cluster.look_up(name) {
-        Ok(found) => located(name, found.as_ref().map(|holder| &*holder.address), false),
-        Err(_) => {
-            Metrics::count(&host.metrics.refused, "rule", STORE_AWAY);
-            PageResponse::text(503, format!("{}\n", STORE_AWAY))
-        }
+    if !is_here && !rooms_on_demand::can_create(host, name) {
+        return unknown_room_page(head, name);
     }
-}
-
-fn located(name: &str, address: Option<&str>, is_here: bool) -> PageResponse {
-    let address = address.map(|address| format!("http://{address}"));
-    let body = json!({ "name": name, "path": room_path(name), "here": is_here, "address": address });
+    let owner = match &host.cluster {
+        None => None,
+        Some(cluster) if is_here => Some(cluster.public_url().to_owned()),
+        Some(cluster) => match cluster.look_up(name) {
+            Ok(found) => found.map(|holder| holder.public_url),
+            Err(_) => {
+                Metrics::count(&host.metrics.refused, "rule", STORE_AWAY);
+                return PageResponse::text(503, format!("{STORE_AWAY}\n"));
+            }
+        },
+    };
+    let body = json!({
+        "name": name,
+        "path": room_path(name),
+        "cluster": host.cluster.is_some(),
+        "exists": is_here || owner.is_some(),
+        "here": is_here,
+        "url": owner.filter(|url| !url.is_empty()),
+    });
     PageResponse::new(200, JSON, format!("{body}\n").into_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::settings::{ClusterAddress, ClusterConfig};
+use super::settings::{ClusterAddress, ClusterConfig, PublicUrl};
 
 #[cfg(feature = "cluster")]
 mod scripts;
@@ -19,6 +19,7 @@ fn an_advertised_address_has_a_host_and_the_bound_port_by_default() {
     let config = |address: Option<&str>| ClusterConfig {
         url: "redis://127.0.0.1:1".to_owned(),
         address: address.map(|address| address.parse().expect("an address")),
+        public: None,
     };
     let address = |config: &ClusterConfig, bound| config.advertised(bound);
     assert_eq!(address(&config(Some("http://[2001:db8::1]")), bound), Ok("[2001:db8::1]:3000".to_owned()));
@@ -26,4 +27,21 @@ fn an_advertised_address_has_a_host_and_the_bound_port_by_default() {
     assert!(address(&config(None), bound).is_err());
     let specific: SocketAddr = "127.0.0.1:3000".parse().expect("an address");
     assert_eq!(address(&config(None), specific), Ok("127.0.0.1:3000".to_owned()));
+}
+
+#[test]
+fn a_public_url_has_a_scheme_and_with_http_the_bound_port_by_default() {
+    let bound: SocketAddr = "0.0.0.0:3000".parse().expect("an address");
+    for (text, url) in [
+        ("https://a.example.org", Some("https://a.example.org")),
+        ("https://a.example.org:8443/", Some("https://a.example.org:8443")),
+        ("http://10.0.0.5", Some("http://10.0.0.5:3000")),
+        ("http://10.0.0.5:80", Some("http://10.0.0.5:80")),
+        ("wss://a", None),
+        ("https://a/b", None),
+        ("a", None),
+    ] {
+        let found = text.parse::<PublicUrl>().ok().map(|public| public.url(bound));
+        assert_eq!(found.as_deref(), url, "{text}");
+    }
 }

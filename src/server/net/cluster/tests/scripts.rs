@@ -37,7 +37,12 @@ fn start_redis() -> Option<(Redis, String)> {
 }
 
 fn process(name: &str) -> Holder {
-    Holder { process: name.to_owned(), address: format!("{name}:3000"), relay_key: format!("key of {name}") }
+    Holder {
+        process: name.to_owned(),
+        address: format!("{name}:3000"),
+        relay_key: format!("key of {name}"),
+        public_url: format!("https://{name}.example.org"),
+    }
 }
 
 #[test]
