@@ -287,11 +287,14 @@ impl<S: JournalStorage> JournalWriter<S> {
         Ok(())
     }
 
-    /// Removes the worlds with which earlier runs have ended, because records follow them.
+    /// Removes the worlds with which earlier runs have ended, because records follow them. Leaves
+    /// those of higher fences.
     fn remove_named(&mut self) -> Result<(), JournalError> {
         let failed = |operation, file: String| move |error| JournalError::Io { operation, file, error };
         let names = self.storage.names().map_err(failed("list", "the directory".to_owned()))?;
-        for name in names.iter().filter(|name| FileKind::Named.position_of(name).is_some()) {
+        let fence = self.run.fence;
+        let is_earlier = |position: FilePosition| position.fence <= fence;
+        for name in names.iter().filter(|name| FileKind::Named.position_of(name).is_some_and(is_earlier)) {
             self.storage.remove(name).map_err(failed("remove", name.clone()))?;
         }
         Ok(())
