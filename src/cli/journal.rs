@@ -154,8 +154,8 @@ pub struct JournalCapture {
 }
 
 impl JournalCapture {
-    /// Writes the ticks of all rooms in the directory of `--journal`, or those of one room's
-    /// directory.
+    /// Writes the ticks of all rooms in the directory of `--journal`, or of one room, if the
+    /// directory is its own.
     pub fn write(directory: &Path, games: &GameList) -> Result<JournalCapture, CliError> {
         let names = FileStorage::new(directory.to_owned()).names().unwrap_or_default();
         let is_room = names.iter().any(|name| FileKind::Snapshot.position_of(name).is_some());

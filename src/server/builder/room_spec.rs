@@ -122,7 +122,7 @@ impl RoomSpec {
         Ok(identity)
     }
 
-    /// Creates the room: with the world of its file, with that of its journal, or with a new
+    /// Creates the room: with the world of its file or of its journal, or with a new
     /// one.
     pub(super) fn build(
         &self,

@@ -288,7 +288,7 @@ impl<S: JournalStorage> JournalWriter<S> {
     }
 
     /// Removes the worlds with which earlier runs have ended, because records follow them. Leaves
-    /// those of higher fences.
+    /// files of higher fences.
     fn remove_named(&mut self) -> Result<(), JournalError> {
         let failed = |operation, file: String| move |error| JournalError::Io { operation, file, error };
         let names = self.storage.names().map_err(failed("list", "the directory".to_owned()))?;
