@@ -135,6 +135,27 @@ fn a_proxys_requests_count_for_the_address_behind_it() {
 }
 
 #[test]
+fn a_relayed_request_counts_for_its_client_and_no_longer_for_the_relay() {
+    let caps =
+        Capacity { pending: 16, pending_per_address: 1, clients_per_address: 1, ..Capacity::default() };
+    let admission = Admission::new(caps);
+    admission.ban(address(3));
+    let (relay, client) = (address(9), address(1));
+    let mut first = admit(&admission, relay).unwrap();
+    assert_eq!(admit(&admission, relay).unwrap_err(), HEADS_OF_ADDRESS);
+    assert_eq!(first.move_to_address(address(3)), Err(RefusalReason::Banned));
+    first.move_to_address(client).unwrap();
+    first.move_to_address(client).unwrap();
+    let mut second = admit(&admission, relay).unwrap();
+    assert_eq!(second.move_to_address(client), Err(HEADS_OF_ADDRESS));
+    first.convert_to(SlotKind::Client).unwrap();
+    second.move_to_address(client).unwrap();
+    assert_eq!(second.convert_to(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
+    drop((first, second));
+    assert!(is_empty(&admission));
+}
+
+#[test]
 fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client_and_bans_are_bounded() {
     let (admission, banned, near) = (Admission::new(Capacity::default()), address(1), address(2));
     let mut before = admit(&admission, banned).unwrap();

@@ -177,6 +177,12 @@ impl NewRoom<'_> {
     }
 }
 
+/// Whether a room continues from its journal. It has already counted toward the limits of the
+/// address that created it, and a client of any address may be the first to return.
+fn is_recovery(host: &ServerState, name: &str) -> bool {
+    host.config.journal.as_ref().is_some_and(|journal| journal.has_world(name))
+}
+
 /// Reserves the name of a room. Returns `None` if the room exists.
 ///
 /// # Errors
@@ -186,7 +192,9 @@ pub fn reserve<'a>(
     name: &str,
     creator: AddressPrefix,
 ) -> Result<Option<RoomReservation<'a>>, Refusal> {
-    host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)
+    let mut limits = room_limits(host);
+    limits.of_address = limits.of_address.filter(|_| !is_recovery(host, name));
+    host.rooms.reserve(name, creator, limits).map_err(refused)
 }
 
 /// Creates the room and enters it. A room that does not meet the conditions is not listed. The room
@@ -205,8 +213,10 @@ pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, R
 
 fn create_reserved(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
     let NewRoom { reservation, creator, wanted, lease } = new;
-    let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
-    taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
+    if !is_recovery(host, reservation.path_name()) {
+        let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
+        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
+    }
     let mut core = new_core(host, &reservation, lease)?;
     if !wanted.fit(&core.handle().properties.get()) {
         return Err(Refusal::from_rule(503, NO_ROOM_FITS));

@@ -49,7 +49,11 @@ export class RoomOwner {
     return this.url;
   }
 
-  /** @param {string} endpoint @param {string} name @returns {Promise<any>} null without an answer */
+  /**
+   * @param {string} endpoint
+   * @param {string} name
+   * @returns {Promise<any>} null without an answer
+   */
   async #request(endpoint, name) {
     const answer = await fetch(urlFromRoot(endpoint, `rooms/${name}`), { cache: 'no-store' }).catch(() => null);
     // A server without this page belongs to no cluster.

@@ -1,9 +1,9 @@
 //! The lease store in Redis or Valkey.
 //!
 //! Each room has a hash `tickwire:room:NAME` with the fields `process`, `address`, `relay_key`,
-//! `public_url`, `fence` and `until`, the end of the lease in milliseconds of the store's clock. Scripts change
-//! it, so that no other request is executed in between. `model_store` has the same rules, and a
-//! test compares the two.
+//! `public_url`, `fence` and `until`, the end of the lease in milliseconds of the store's clock.
+//! Scripts change it, so that no other request is executed in between. `model_store` has the same
+//! rules, and a test compares the two.
 
 use std::fmt;
 use std::time::Duration;

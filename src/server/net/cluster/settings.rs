@@ -68,8 +68,8 @@ pub struct ClusterAddress {
     port: Option<u16>,
 }
 
-/// A URL for browsers: `http://HOST[:PORT]` or `https://HOST[:PORT]`. With `http` and without a port,
-/// the port is the bound one.
+/// A URL for browsers: `http://HOST[:PORT]` or `https://HOST[:PORT]`. With `http` and without a
+/// port, the port is the bound one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     is_secure: bool,

@@ -14,7 +14,9 @@ use super::start::{log_reports, open_world};
 use super::{FileStorage, JournaledRoom, OpenJournal, RoomJournals, room_directory_name};
 use crate::packet::routes::redact_room_name;
 use crate::server::cluster::LeaseGuard;
-use crate::server::journal::{Inspection, WorldIdentity, claim, highest_fence, inspect, repair};
+use crate::server::journal::{
+    FilePosition, Inspection, JournalStorage as _, WorldIdentity, claim, highest_fence, inspect, repair,
+};
 use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::os;
@@ -36,6 +38,12 @@ impl RoomJournals {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
             fence => fence.map_err(|error| format!("{}: {error}", shown(&directory))),
         }
+    }
+
+    /// Returns whether a room has a journal from which it continues.
+    pub fn has_world(&self, path_name: &str) -> bool {
+        let storage = FileStorage::new(self.directory.join(room_directory_name(path_name)));
+        storage.names().is_ok_and(|names| names.iter().any(|name| FilePosition::of(name).is_some()))
     }
 
     /// Recovers a room from its journal, or creates it with a new world if it has none. `params`

@@ -59,7 +59,8 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
             return Some(unknown_room_page(head, name));
         }
         // Files and the inspector may be requested before the room exists.
-        let is_the_page = below == Some("");
+        // In a cluster, another process may have the room.
+        let is_the_page = below == Some("") && host.cluster.is_none();
         if let (true, Err(refused)) =
             (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
         {
