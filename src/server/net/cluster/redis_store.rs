@@ -8,7 +8,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Client, Connection, ErrorKind, FromRedisValue, RedisError};
+use redis::{Client, Connection, FromRedisValue, RedisError};
 
 use crate::limits;
 use crate::server::cluster::{AcquireReply, Holder, LeaseStore, RenewReply, StoreError};
@@ -113,7 +113,7 @@ impl RedisStore {
         let connection = self.connection.as_mut().ok_or_else(|| StoreError("no connection".to_owned()))?;
         command.query(connection).map_err(|error: RedisError| {
             self.connection = None;
-            StoreError(error.to_string())
+            store_error(error)
         })
     }
 
@@ -142,6 +142,13 @@ fn holder(fields: [&String; 4]) -> Holder {
     Holder { process, address, relay_key, public_url }
 }
 
+fn store_error(error: RedisError) -> StoreError {
+    match error.is_timeout() {
+        true => StoreError(format!("no response within {:?}", limits::CLUSTER_STORE_TIMEOUT)),
+        false => StoreError(error.to_string()),
+    }
+}
+
 fn unusable(reply: &[String]) -> StoreError {
     StoreError(format!("an unusable reply of {} texts", reply.len()))
 }
@@ -149,14 +156,10 @@ fn unusable(reply: &[String]) -> StoreError {
 impl LeaseStore for RedisStore {
     fn connect(&mut self) -> Result<u64, StoreError> {
         if self.connection.is_none() {
-            let failed = |error: RedisError| {
-                let hint = if error.kind() == ErrorKind::Io { "" } else { " (is it a Redis server?)" };
-                StoreError(format!("{error}{hint}"))
-            };
             let timeout = limits::CLUSTER_STORE_TIMEOUT;
-            let connection = self.client.get_connection_with_timeout(timeout).map_err(failed)?;
-            connection.set_read_timeout(Some(timeout)).map_err(failed)?;
-            connection.set_write_timeout(Some(timeout)).map_err(failed)?;
+            let connection = self.client.get_connection_with_timeout(timeout).map_err(store_error)?;
+            connection.set_read_timeout(Some(timeout)).map_err(store_error)?;
+            connection.set_write_timeout(Some(timeout)).map_err(store_error)?;
             self.connection = Some(connection);
             self.connections += 1;
         }
