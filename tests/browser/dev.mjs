@@ -94,7 +94,7 @@ await game.check('a constant and a field are changed while two play: both go on 
     // A point may have been made while cargo was at work; none is lost.
     assert.ok(after[at].left_score >= before[at].left_score && after[at].right_score >= before[at].right_score);
   }
-  assert.match(log(), /the default room goes on after tick \d+: 2 players may come back/);
+  assert.match(log(), /the default room continues after tick \d+: 2 players may resume/);
   assert.match(log(), /game\.strokes is new/);
   return `${/dev: built in .*/.exec(log())[0]}; both are back ${ms} ms later`;
 });

@@ -176,9 +176,9 @@ const OTHER_WORLD: &str = "start the server with the options of this journal, or
 const OTHER_RULES: &str = "the last run of those rules did not stop, but was killed: start and stop the program that \
      has them, or choose another directory";
 
-/// Creates a room with the world of a journal: of its records, or, if the program has other rules,
-/// of the fields with which the last run has stopped. Without a journal, the world is new. `now` is
-/// the time of the server's clock.
+/// Creates a room with the world of a journal. If the last run has stopped, this is its named
+/// world, also for a program with other rules; otherwise that of its records. Without a journal, the
+/// world is new. `now` is the time of the server's clock.
 ///
 /// # Errors
 /// The world cannot continue.
@@ -192,25 +192,45 @@ pub fn open_world(
     let Some(snapshot) = &inspection.snapshot else {
         return Ok(((game.new_room)(params, options), Reports::new()));
     };
-    let Some((field, own, found)) = identity.difference(&snapshot.identity) else {
-        let room = recover(game, snapshot, &inspection.records, options, now)?;
-        let reports = recovery_reports(title, &*room, inspection);
-        return Ok((room, reports));
+    let difference = identity.difference(&snapshot.identity);
+    let other = |remedy| {
+        let (field, own, found) = difference.clone().unwrap_or_default();
+        format!("the journal is of another world: {field} is {found}, not {own}; {remedy}")
     };
-    let other = |remedy| format!("the journal is of another world: {field} is {found}, not {own}; {remedy}");
-    let is_migrated = WorldIdentity { rules_hash: snapshot.identity.rules_hash, ..identity.clone() };
-    if is_migrated != snapshot.identity {
+    let with_its_rules = WorldIdentity { rules_hash: snapshot.identity.rules_hash, ..identity.clone() };
+    if with_its_rules != snapshot.identity {
         return Err(other(OTHER_WORLD));
     }
-    let named = named_world(storage, inspection).map_err(|error| error.to_string())?;
-    let named = named.ok_or_else(|| other(OTHER_RULES))?;
+    let mut reports = Reports::new();
+    match named_world(storage, inspection) {
+        Ok(Some(named)) => {
+            return migrate(game, params, (&named, difference.is_some()), options, (title, now));
+        }
+        Ok(None) if difference.is_some() => return Err(other(OTHER_RULES)),
+        Err(error) if difference.is_some() => return Err(error.to_string()),
+        Ok(None) => {}
+        Err(error) => reports.push((true, format!("{title}: its records are used instead: {error}"))),
+    }
+    let room = recover(game, snapshot, &inspection.records, options, now)?;
+    reports.extend(recovery_reports(title, &*room, inspection));
+    Ok((room, reports))
+}
+
+/// Creates a room with a named world. The flag says whether it is of other rules.
+fn migrate(
+    game: &TcpGameFactory,
+    params: &WorldParams,
+    (named, has_other_rules): (&JournalSnapshot, bool),
+    options: RoomConfig,
+    (title, now): (&str, Duration),
+) -> Result<(Box<TcpRoom>, Reports), String> {
     let migrated = (game.migrate_room)(params, &named.world, options);
-    let (room, notes) =
-        migrated.map_err(|why| format!("the world cannot continue with other rules: {why}"))?;
+    let (room, notes) = migrated.map_err(|why| format!("the world cannot continue: {why}"))?;
     room.handle().restore_hashed_seats(&named.seats, now);
     let (tick, players) = (named.tick, count_noun(named.seats.len(), "player"));
+    let rules = if has_other_rules { " with other rules" } else { "" };
     let mut reports =
-        vec![(false, format!("{title} continues after tick {tick} with other rules: {players} may resume"))];
+        vec![(false, format!("{title} continues after tick {tick}{rules}: {players} may resume"))];
     reports.extend(notes.into_iter().map(|note| (false, format!("{title}: {note}"))));
     Ok((room, reports))
 }
