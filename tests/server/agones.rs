@@ -1,14 +1,19 @@
 //! A server that reports to the sidecar of Agones: what the sidecar gets, and that the game never waits for it.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::clients::dyn_room::DynRoom;
 use tickwire::internal::server::net::agones::settings::AgonesSettings;
 use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::tcp_client::TcpTransport;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::server::room::{RoomHandle, TickRequest, TickResult};
 
 use crate::agones_sidecar::{Mood, STOP_TIME, Sidecar};
 use crate::clients::Native;
 use crate::program::{Program, said_at_its_end, tickwire};
+use crate::rooms::page;
 use crate::support::{PATIENCE, server_with};
 
 fn server_of(sidecar: &Sidecar, allocates: bool) -> ServerHandle {
@@ -102,6 +107,63 @@ fn a_sidecar_that_starts_later_is_retried_and_one_that_hangs_holds_nothing_up() 
     let began = Instant::now();
     assert_eq!(server.stop(), 0);
     assert!(began.elapsed() < STOP_TIME, "{:?}", began.elapsed());
+    sidecar.assert_faultless();
+}
+
+/// A room whose ticks wait for a lock.
+#[derive(Debug)]
+struct Hanging {
+    room: Box<dyn DynRoom<TcpTransport>>,
+    lock: Arc<Mutex<()>>,
+}
+
+impl DynRoom<TcpTransport> for Hanging {
+    fn handle(&self) -> &Arc<RoomHandle> {
+        self.room.handle()
+    }
+
+    fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult {
+        let _may_tick = self.lock.lock();
+        self.room.tick_with(now, wants, after_step)
+    }
+
+    fn save_named(&self) -> Vec<u8> {
+        self.room.save_named()
+    }
+
+    fn restarted(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {
+        self.room.restarted(epoch)
+    }
+}
+
+#[test]
+fn a_room_that_hangs_stops_the_health_requests() {
+    let (sidecar, lock) = (Sidecar::start(Mood::Answers), Arc::new(Mutex::new(())));
+    let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
+    let url = sidecar.url().parse().expect("a URL");
+    config.agones = Some(AgonesSettings { sidecar: url, allocates: false });
+    let room = Hanging { room: config.room("", &config.identity), lock: Arc::clone(&lock) };
+    let server = ServerHandle::start_rooms(config, vec![Box::new(room)]).expect("a free port");
+    let ready = sidecar.wait_for("POST /ready", 0);
+    let (mut ann, ..) = Native::play_at(server.address(), "/play", "Ann");
+    sidecar.wait_for("POST /health", ready);
+    let hangs = lock.lock().expect("no panic");
+    let deadline = Instant::now() + PATIENCE;
+    while page(&server, "/healthz", "").0 == 200 {
+        assert!(Instant::now() < deadline, "a room hangs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(page(&server, "/healthz", "").1.contains("the default room has not ticked for"));
+    assert!(server.metrics_text().contains("\ntickwire_rooms_unhealthy 1\n"));
+    // Two of these are five seconds apart, in which a healthy server sends two for health.
+    let first = sidecar.wait_for("GET /gameserver", sidecar.requests().len());
+    let second = sidecar.wait_for("GET /gameserver", first + 1);
+    let between = sidecar.requests()[first..second].to_vec();
+    assert!(!between.iter().any(|request| request.contains("/health")), "{between:#?}");
+    drop(hangs);
+    sidecar.wait_for("POST /health", second);
+    ann.hear("update");
+    assert_eq!(server.stop(), 0);
     sidecar.assert_faultless();
 }
 

@@ -36,8 +36,7 @@ pub fn run(host: &Arc<ServerState>) {
     let labels = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("rules", format!("{rules_hash:016x}"))];
     let mut lifecycle = Lifecycle::new(settings.allocates, &labels);
     while !lifecycle.is_over() {
-        let facts = facts(host);
-        while let Some(call) = lifecycle.next_call(host.now(), &facts) {
+        while let Some(call) = lifecycle.next_call(host.now(), &facts(host)) {
             let response = http_client::send(&settings.sidecar, &call, limits::AGONES_TIMEOUT);
             let is_success = response.as_ref().is_ok_and(|response| (200..300).contains(&response.status));
             if !is_success {
