@@ -22,7 +22,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / 'scripts' / 'deploy'
 RULES = DEPLOY / 'prometheus' / 'alerts.yml'
-PATIENCE_S = 60
+PATIENCE_S = 90
 # Alerts that a busy machine may raise.
 BUSY = {'TickwireLateTicks', 'TickwireSkippedTicks', 'TickwireSlowUpdates', 'TickwireSlowJournal'}
 # Two samples are needed for a rate, and some of the metrics change only after the players have joined.
@@ -78,7 +78,7 @@ class Scene:
         self.directory, self.processes = directory, []
         self.server = self.start_server(program)
         self.players = self.start(
-            'players.log', [program, 'bots', f'ws://{self.server}', '--count', '3', '--seconds', str(PATIENCE_S * 3)]
+            'players.log', [program, 'bots', f'ws://{self.server}', '--count', '3', '--seconds', str(PATIENCE_S * 2)]
         )
         self.prometheus = self.start_prometheus()
 
@@ -127,6 +127,11 @@ class Scene:
 
     def alerts(self):
         return json.loads(get(f'http://{self.prometheus}/api/v1/alerts'))['data']['alerts']
+
+    def scrapes(self):
+        """The state of the scrapes, for a report."""
+        targets = json.loads(get(f'http://{self.prometheus}/api/v1/targets'))['data']['activeTargets']
+        return [(target['health'], target['lastError'], target['lastScrapeDuration']) for target in targets]
 
     def end(self):
         for process in reversed(self.processes):
@@ -211,6 +216,7 @@ def main():
             check('no alert is raised', lambda: check_silence(scene))
         except AssertionError as error:
             check('the scene', lambda error=error: (_ for _ in ()).throw(error))
+            print(f'scrapes: {scene.scrapes() if scene else "none"}')
             for log in sorted(pathlib.Path(directory).glob('*.log')):
                 print(f'--- {log.name}\n{log.read_text(errors="replace")[-2000:]}')
         finally:
