@@ -19,13 +19,14 @@ const KEY_PREFIX: &str = "tickwire:room:";
 const NOW: &str = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) ";
 
 /// Arguments: process, address, relay key, public URL, milliseconds of a lease and of a record,
-/// minimum fence.
+/// minimum fence. A fence is at least the time in milliseconds, so that a store that has lost its
+/// records grants no lower one.
 const ACQUIRE: &str = "
 local r = redis.call('HMGET', KEYS[1], 'process', 'address', 'relay_key', 'public_url', 'fence', 'until')
 if r[1] and r[1] ~= ARGV[1] and tonumber(r[6]) > now then
   return {'held', r[1], r[2], r[3], r[4], tostring(tonumber(r[6]) - now)}
 end
-local fence = string.format('%.0f', math.max(tonumber(r[5] or '0'), tonumber(ARGV[7])) + 1)
+local fence = string.format('%.0f', math.max(tonumber(r[5] or '0'), tonumber(ARGV[7]), now) + 1)
 redis.call('HSET', KEYS[1], 'process', ARGV[1], 'address', ARGV[2], 'relay_key', ARGV[3],
   'public_url', ARGV[4], 'fence', fence, 'until', string.format('%.0f', now + ARGV[5]))
 redis.call('PEXPIRE', KEYS[1], ARGV[6])

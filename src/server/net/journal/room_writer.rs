@@ -201,9 +201,14 @@ impl RoomWriter {
         }
     }
 
+    /// Returns whether another process has claimed the directory. If the directory is gone, another
+    /// process has had the room until its world ended.
     fn has_higher_fence(&self) -> io::Result<bool> {
         let Some(storage) = self.storage() else { return Ok(false) };
-        Ok(highest_fence(storage)? > self.fence)
+        match highest_fence(storage) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            highest => Ok(highest? > self.fence),
+        }
     }
 
     /// Ends the room here, because another process has it.
