@@ -385,8 +385,12 @@ fn a_program_with_other_rules_continues_a_journal_whose_last_run_has_stopped() {
     let log = second.stop();
     assert!(log.contains("with other rules: 1 player may resume"), "{log}");
     // The same rules again: the records of that run.
-    let third = Program::start(&mut serve(&directory.0, &[]));
-    assert_eq!(Walker::connect(&third, 0).player, player);
+    let third = Program::start(&mut serve(&directory.0, &["--durability", "tick"]));
+    let (walker, is_over) = (Walker::connect(&third, 0), AtomicBool::new(false));
+    assert_eq!(walker.player, player);
+    // Records follow the world with which the run before has stopped.
+    let on_ack = &mut |_| is_over.store(true, Ordering::Relaxed);
+    assert!(!walker.walk_from(0, &is_over, on_ack).is_empty());
     // SIGKILL.
     drop(third);
     change_rules(&directory.0);
