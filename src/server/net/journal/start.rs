@@ -177,8 +177,8 @@ const OTHER_RULES: &str = "the last run of those rules did not stop, but was kil
      has them, or choose another directory";
 
 /// Creates a room with the world of a journal. If the last run has stopped, this is its named
-/// world, also for a program with other rules; otherwise that of its records. Without a journal, the
-/// world is new. `now` is the time of the server's clock.
+/// world, also for a program with other rules; otherwise the world of its records. Without a
+/// journal, the world is new. `now` is the time of the server's clock.
 ///
 /// # Errors
 /// The world cannot continue.
