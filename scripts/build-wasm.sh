@@ -33,7 +33,7 @@ renew "target/tab/$target/tab/tickwire_wasm.wasm" src/web/wasm/prediction.wasm
 # The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
 # the file, and of src/limits/mod.rs only what these sources use.
 sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
-    -not -path 'src/server/net/*' -not -path 'src/server/builder/*' -not -path 'src/server/journal/*' -not -path 'src/cli/*' -not -path 'src/util/os/*' \
+    -not -path 'src/server/net/*' -not -path 'src/server/builder/*' -not -path 'src/server/cluster/*' -not -path 'src/server/journal/*' -not -path 'src/cli/*' -not -path 'src/util/os/*' \
     -not -path 'src/testing/abuse/*' -not -path 'src/testing/load/*' -not -path 'src/testing/simulate/*' \
     -not -path src/testing/hostile.rs -not -path src/testing/source_addresses.rs \
     -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)

@@ -32,8 +32,8 @@ pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Maximum time that the thread of an ending room waits for the writer thread. After this time, the
 /// files of its journal may remain.
 pub const JOURNAL_END_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of journals of one room that were set aside (`--on-refused-journal new-world`). If
-/// there are as many, the server does not start.
+/// Maximum number of journals of one room that were set aside (`--on-refused-journal new-world`).
+/// If there are as many, the server does not start.
 pub const MAX_SET_ASIDE_JOURNALS: u32 = 100;
 /// Maximum bytes of acks in each room that wait for their ticks to be durable, or for the lease of
 /// the room: minutes of the commands of 100 players. The acks of later ticks are never sent.

@@ -35,7 +35,7 @@ const NO_VERDICT: u8 = 2;
 #[derive(Debug, Clone, Args)]
 pub struct ReplayArgs {
     /// Capture written by a server (with --capture or `capture on`), or - for standard input; or
-    /// the directory of --journal, or of one of its rooms, with the ticks since the newest snapshot.
+    /// the directory of --journal, or of one of its rooms, with the ticks since the last snapshot.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// List the entities and fields that differ, and the first such tick. Compares the world of the
@@ -46,9 +46,9 @@ pub struct ReplayArgs {
     /// state.
     #[arg(long, value_name = "TICK")]
     to_tick: Option<u32>,
-    /// Compare with another capture, or journal, of the same world, by the recorded command frames. Prints the
-    /// first tick with different commands, and the first tick after which the worlds differ, with
-    /// the fields.
+    /// Compare with another capture, or journal, of the same world, by the recorded command frames.
+    /// Prints the first tick with different commands, and the first tick after which the worlds
+    /// differ, with the fields.
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
     bisect: Option<PathBuf>,
     /// Play the capture in a browser: serve the game's page and the capture to this machine only,

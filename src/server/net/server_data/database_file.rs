@@ -29,7 +29,7 @@ const BEST: TableDefinition<'_, &str, (u32, &str, i64)> = TableDefinition::new("
 pub struct DatabaseFile(Database);
 
 impl DatabaseFile {
-    /// Opens the file, and creates it if necessary. After a crash, the last transaction is restored.
+    /// Opens the file, and creates it if necessary. After a crash, it has the last transaction.
     pub fn open(path: &Path) -> Result<DatabaseFile, String> {
         let file = os::open_private(path).map_err(|error| error.to_string())?;
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
