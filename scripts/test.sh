@@ -302,7 +302,10 @@ tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs && node tests
 
 autobahn() { scripts/autobahn.sh; }
 
-proxy() { timeout --kill-after=10 600 node tests/proxy/run.mjs && timeout --kill-after=10 120 node tests/proxy/drain.mjs; }
+proxy() {
+    timeout --kill-after=10 600 node tests/proxy/run.mjs && timeout --kill-after=10 120 node tests/proxy/drain.mjs \
+        && timeout --kill-after=10 120 node tests/proxy/cluster.mjs
+}
 
 dashboards() { cargo build --release --locked && timeout --kill-after=10 300 python3 -B tests/prometheus/run.py target/release/tickwire; }
 
@@ -440,7 +443,7 @@ groups=(
     'waits clients line clients in Python, C# and GDScript decode, encode and play'
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
-    'meets proxy line nginx and HAProxy before the server, plain and with TLS, and before two servers of which one drains'
+    'meets proxy line nginx and HAProxy before the server, plain and with TLS, before two servers of which one drains, and before a cluster'
     'meets dashboards line the queries of the dashboard and of the alerts in Prometheus, which scrapes a server'
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'

@@ -17,6 +17,9 @@ use crate::support::server_with;
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/deploy");
 const UNIT: &str = include_str!("../../scripts/deploy/tickwire.service");
 
+const COMPOSE: &str = include_str!("../../scripts/deploy/compose/compose.yml");
+const COMPOSE_PROXY: &str = include_str!("../../scripts/deploy/compose/haproxy.cfg");
+
 /// The time that a server takes at most to stop after its drain.
 const STOP_TIME: Duration = limits::SHUTDOWN_CLOSE_TIMEOUT
     .saturating_add(limits::SHUTDOWN_JOIN_TIMEOUT)
@@ -227,6 +230,30 @@ fn the_fleet_fits_what_the_server_reports() {
 fn unit_value(name: &str) -> &'static str {
     let value = UNIT.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("{name} in the unit"))
+}
+
+#[test]
+fn the_compose_file_starts_a_cluster_behind_the_proxy_that_it_trusts() {
+    let loaded = Yaml::load_from_str(COMPOSE).unwrap_or_else(|error| panic!("{error}"));
+    let file = json(loaded.first().expect("a document"));
+    let service = at(&file, "services/tickwire");
+    let [shell, option, script, name] = list(service, "entrypoint")[..] else { panic!("{service:#}") };
+    assert_eq!([shell, option, name], ["sh", "-c", "tickwire"]);
+    let (program, rest) = ("exec tickwire serve ", " \"$$@\"");
+    let own = script.as_str().and_then(|script| script.strip_prefix(program)?.strip_suffix(rest));
+    // Compose reads `$$` as `$`, and the shell replaces the rest by the name of the container.
+    let own = own.expect("a command").replace("$$(hostname)", "one");
+    let mut all = vec!["serve", "--bind=0.0.0.0:3000"];
+    all.extend(own.split(' '));
+    all.extend(list(service, "command").into_iter().map(|argument| argument.as_str().expect("text")));
+    let settings = settings(&all);
+    let store: &String = settings.get_one("cluster").expect("given");
+    assert!(store.starts_with("redis://redis:") && at(&file, "services/redis").is_object(), "{store}");
+    let trusted = text(&file, "services/haproxy/networks/inside/ipv4_address");
+    assert!(all.contains(&&*format!("--trusted-proxy={trusted}")), "{all:?}");
+    let seconds = text(service, "stop_grace_period").strip_suffix('s').and_then(|time| time.parse().ok());
+    assert!(seconds.map(Duration::from_secs) > Some(STOP_TIME));
+    assert!(COMPOSE_PROXY.contains("server-template tickwire 9 tickwire:3000 "));
 }
 
 /// The command line of the unit after the program.
