@@ -174,8 +174,8 @@ try {
         const seen = await seeing;
         await bo.keyboard.up(key);
         ahead[on] = Math.max(...seen.map((one) => (far(one, seen[0]) > far(one.newest, seen[0]) ? far(one, one.newest) : 0)));
-        // Something may stand in the way: then the next key.
-        if (far(before, await state(bo, 'own')) > 150) break;
+        // Something may stand in the way, or the line is slow only after the measurement: then the next key.
+        if (far(before, await state(bo, 'own')) > 150 && (!on || ahead[on] > 30)) break;
       }
     }
     assert.ok(ahead.true > 30 && ahead.false < 2, JSON.stringify(ahead));
