@@ -4,69 +4,21 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { binary, start } from '../browser/lib/server.mjs';
+import { PATH, ask, check, freePort, printCounts, until } from './servers.mjs';
 
-const PATIENCE_MS = 30000;
-const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
 const ROOMS = ['arena', 'beach', 'cave', 'dune', 'elm', 'fjord'];
 const BOTS = 2;
 const run = promisify(execFile);
-let [passed, failed] = [0, 0];
-
-/** Runs one check; what it throws is printed and counted. @param {string} name @param {() => any} body */
-async function check(name, body) {
-  try {
-    const note = await body();
-    passed += 1;
-    console.log(`ok ${passed + failed} - ${name}${note ? `: ${note}` : ''}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, '    ')}`);
-  }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-/** Status and body of a page. @param {number} port @param {string} path */
-async function ask(port, path) {
-  return new Promise((resolve, reject) => {
-    const request = http.get({ host: '127.0.0.1', port, path, headers: { Host: 'localhost' }, agent: false, timeout: PATIENCE_MS }, (response) => {
-      let body = '';
-      response.on('data', (part) => { body += part; });
-      response.on('end', () => resolve({ status: response.statusCode, body }));
-    });
-    request.on('timeout', () => request.destroy(new Error(`no answer from port ${port}`)));
-    request.on('error', reject);
-  });
-}
-
-/** Waits until this holds. @param {string} what @param {() => any} body */
-async function until(what, body) {
-  const late = performance.now() + PATIENCE_MS;
-  for (;;) {
-    if (await Promise.resolve(body()).catch(() => false)) return;
-    if (performance.now() > late) throw new Error(`${what}: not in time`);
-    await sleep(50);
-  }
-}
 
 /** The rooms of a process in which all bots play. @param {{ port: number }} server @returns {Promise<string[]>} */
 async function roomsOf(server) {
-  const { rooms } = JSON.parse((await ask(server.port, '/rooms?format=json')).body);
+  const { rooms } = JSON.parse((await ask(server.port, '/rooms?format=json', { Host: 'localhost' })).body);
   return rooms.filter(({ name, players }) => ROOMS.includes(name) && players === BOTS).map(({ name }) => name);
 }
 
@@ -101,7 +53,7 @@ try {
   proxy = spawn('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'inherit', env: { ...process.env, PATH } });
   await until('the proxy answers', async () => (await ask(port, '/readyz')).status === 200);
 
-  const playing = ROOMS.map((room) => bots(port, room, 20));
+  const playing = ROOMS.map((room) => bots(port, room, 30));
   const hasAll = async () => (await Promise.all(servers.filter((server) => server.isRunning()).map(roomsOf))).flat().sort();
   await check('each room runs in one process, and every process knows where it is', async () => {
     await until('six rooms', async () => (await hasAll()).length === ROOMS.length);
@@ -140,5 +92,4 @@ try {
   redis.kill();
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+printCounts();

@@ -4,63 +4,13 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { binary, start } from '../browser/lib/server.mjs';
+import { PATH, ask, check, freePort, printCounts, until } from './servers.mjs';
 
-const PATIENCE_MS = 30000;
-const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
 const run = promisify(execFile);
-let [passed, failed] = [0, 0];
-
-/** Runs one check; what it throws is printed and counted. @param {string} name @param {() => any} body */
-async function check(name, body) {
-  try {
-    await body();
-    passed += 1;
-    console.log(`ok ${passed + failed} - ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, '    ')}`);
-  }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-/** Status, body and cookie of a page. @param {number} port @param {string} path @param {object} [headers] */
-function ask(port, path, headers = {}) {
-  return new Promise((resolve, reject) => {
-    const request = http.get({ host: '127.0.0.1', port, path, headers, agent: false, timeout: PATIENCE_MS }, (response) => {
-      let body = '';
-      response.on('data', (part) => { body += part; });
-      response.on('end', () => resolve({ status: response.statusCode, body, cookie: response.headers['set-cookie']?.[0] ?? '' }));
-    });
-    request.on('timeout', () => request.destroy(new Error(`no answer from port ${port}`)));
-    request.on('error', reject);
-  });
-}
-
-/** Waits until this holds. @param {string} what @param {() => any} body */
-async function until(what, body) {
-  const late = performance.now() + PATIENCE_MS;
-  for (;;) {
-    if (await Promise.resolve(body()).catch(() => false)) return;
-    if (performance.now() > late) throw new Error(`${what}: not in time`);
-    await sleep(50);
-  }
-}
 
 /** The value of a metric of a server. */
 async function metric(server, name) {
@@ -120,5 +70,4 @@ try {
   for (const server of servers) server.kill();
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+printCounts();
