@@ -304,7 +304,7 @@ autobahn() { scripts/autobahn.sh; }
 
 proxy() {
     timeout --kill-after=10 600 node tests/proxy/run.mjs && timeout --kill-after=10 120 node tests/proxy/drain.mjs \
-        && timeout --kill-after=10 120 node tests/proxy/cluster.mjs
+        && timeout --kill-after=10 120 node tests/proxy/cluster.mjs && timeout --kill-after=10 120 node tests/proxy/cluster-page.mjs
 }
 
 dashboards() { cargo build --release --locked && timeout --kill-after=10 300 python3 -B tests/prometheus/run.py target/release/tickwire; }
