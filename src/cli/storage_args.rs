@@ -1,4 +1,4 @@
-//! What outlives the process: `--journal`, `--durability`, `--on-journal-error` and `--database`.
+//! The options for storage: `--journal` and its settings, and `--database`.
 
 use std::path::PathBuf;
 

@@ -130,8 +130,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// Returns the list of players for the operator.
     fn roster(published: &Published<Self>) -> Roster;
 
-    /// Returns the scores of the players, in a game with scores. The server shows the best player
-    /// of the day.
+    /// Returns the scores of the players, in a game with scores. The server publishes the day's
+    /// best player.
     fn scores(published: &Published<Self>) -> Vec<PlayerScore> {
         let _ = published;
         Vec::new()

@@ -20,8 +20,8 @@ pub const AGONES_STATE_INTERVAL: Duration = Duration::from_secs(5);
 pub const AGONES_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Time before the first retry after a failed request. Each further failure doubles it.
 pub const AGONES_MIN_RETRY: Duration = Duration::from_millis(500);
-/// Maximum time before a retry: a sidecar that is back gets a health request before three periods
-/// of 5 s are over, after which Agones replaces the server.
+/// Maximum time before a retry: a sidecar that responds again gets a health request within 15 s,
+/// after which Agones replaces the server.
 pub const AGONES_MAX_RETRY: Duration = Duration::from_secs(5);
 /// Time without players after which a server that has allocated itself becomes ready again, so that
 /// a reload of the only player does not change its state.

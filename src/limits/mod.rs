@@ -303,8 +303,8 @@ pub const MAX_OPERATOR_LINE_BYTES: usize = 512;
 /// Maximum characters of the operator's `notice`: two lines on the title of a page. At 4 bytes each
 /// they fit [`MAX_OPERATOR_LINE_BYTES`].
 pub const NOTICE_CHARS: usize = 120;
-/// Minimum time between two writes of best scores to the database. A crash loses at most the scores
-/// of this time.
+/// Minimum time between two writes of best scores to the database. A crash loses at most the
+/// scores since the last write.
 pub const DATABASE_WRITE_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum bytes of the body of a request to `/admin`: a page of lines. A longer body is refused
 /// with 413.

@@ -1,4 +1,4 @@
-//! The files of scripts/deploy: their flags, variables, probes and times are those of the program.
+//! The program accepts the flags, variables, probes and times in the files of scripts/deploy.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

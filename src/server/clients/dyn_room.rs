@@ -87,8 +87,8 @@ pub struct GameFactory<L: 'static> {
     /// [`Sim::save_named`]. Also returns notes on its fields. The room has no seats.
     #[cfg(not(target_family = "wasm"))]
     pub migrate_room: fn(&WorldParams, &[u8], RoomConfig) -> MigratedRoom<L>,
-    /// Restores a room from its journal: restores the snapshot and replays the records. The time is
-    /// of the server's clock: suspended seats expire from then on.
+    /// Restores a room from its journal: restores the snapshot and replays the records. The last
+    /// argument is the time on the server's clock, from which suspended seats expire.
     #[cfg(not(target_family = "wasm"))]
     pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig, Duration) -> ResumedRoom<L>,
     /// Replays a journal, and calls the function before each tick.

@@ -59,8 +59,8 @@ impl std::error::Error for StoreError {}
 /// A request is executed at once or not at all. The record of a room remains after its lease has
 /// ended, with its fence.
 pub trait LeaseStore {
-    /// Connects if necessary. Returns the number of the connection, which differs from the numbers
-    /// of all earlier ones. The other requests use this connection, and fail without one.
+    /// Connects if necessary. Returns the number of the connection, which no earlier
+    /// connection had. The other requests use this connection, and fail without one.
     ///
     /// # Errors
     /// The store cannot be reached.

@@ -1,7 +1,7 @@
 //! Compressed messages of one sender. The first byte chooses one of two parts:
 //!
-//! - Arbitrary bytes as compressed messages: our result does not depend on how a message is split, never exceeds its
-//!   bound, and is that of `zlib-rs` up to the first message that either of them refuses.
+//! - Arbitrary bytes as compressed messages: the inflater's output does not depend on how a message is split, never
+//!   exceeds its bound, and equals the output of `zlib-rs` until either of them refuses a message.
 //! - Messages that are compressed and inflated again, for each window and with or without context takeover: they are
 //!   the same.
 

@@ -1,4 +1,4 @@
-//! What the tests of clusters use: a Redis server, a balancer, and clients that reconnect.
+//! The fixture of the cluster tests: a Redis server, a balancer, and clients that reconnect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -15,7 +15,7 @@ use crate::server::cluster::{AcquireReply, Holder, LeaseGuard, Leases, RenewRepl
 const ROOM: &str = "arena";
 const TICK_MS: u64 = 50;
 
-/// What a cluster goes through, which checks its processes make, and the fault in them.
+/// A scenario: the events of a cluster, the checks of its processes, and a planted fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario {
     /// Acks need a valid lease.

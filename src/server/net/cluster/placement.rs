@@ -34,8 +34,8 @@ enum Attempt {
     Again(&'static str),
 }
 
-/// Finds or creates the room of this name. Waits at most [`limits::CLUSTER_ROOM_WAIT`] for the end
-/// of the lease of a process that has died. `is_relayed`: another process has sent the request,
+/// Finds or creates the room of this name. Waits at most [`limits::CLUSTER_ROOM_WAIT`] until the
+/// lease of a dead process has ended. `is_relayed`: another process has sent the request,
 /// which is not relayed again. `admit` checks whether the client may create a room.
 ///
 /// # Errors

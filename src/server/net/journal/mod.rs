@@ -63,7 +63,7 @@ pub enum OnJournalError {
     Continue,
 }
 
-/// What happens at the start if the journal of a room cannot be recovered.
+/// The reaction of a starting server to a journal that cannot be recovered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnRefusedJournal {
     /// The server does not start.
@@ -80,7 +80,7 @@ pub struct JournalSettings {
     pub durability: Durability,
     /// The effect of an error.
     pub on_error: OnJournalError,
-    /// What happens to a journal that cannot be recovered.
+    /// The reaction to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
     /// Whether the processes of a cluster share the directory. Then only rooms on demand, which
     /// have leases, have a journal.
