@@ -129,8 +129,8 @@ fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
     is_ending || host.is_at_least(ShutdownStage::RoomsStopping)
 }
 
-/// Ticks until the room or the server stops. With a journal, it then has the world for a program
-/// with other rules, unless the world has ended.
+/// Ticks until the room or the server stops. Then queues the world for the journal by the names of
+/// its fields, unless the world has ended.
 fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     let mut journal = RoomJournal::begin(host.config.journal.as_ref(), room);
     tick_all(host, room, core, journal.as_mut());
@@ -252,8 +252,7 @@ pub fn tick(
     host.metrics.observe_tick(ended.saturating_sub(began));
 }
 
-/// Records the best score of a room's players. Bots and players of private rooms
-/// do not count.
+/// Records the best score of a room's players. Bots and players of private rooms do not count.
 fn note_scores(host: &ServerState, room: &Arc<RunningRoom>, ticked: &dyn DynTick) {
     if room.is_private() {
         return;

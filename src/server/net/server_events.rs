@@ -50,7 +50,7 @@ pub enum ServerEventKind {
     /// The room begins: at the start of the server, on demand, or again after a panic.
     Started,
     /// The room has ended: with the server, because it was empty, by the operator or by a panic.
-    /// Its players are gone without [`ServerEventKind::Left`]; a state file may continue them.
+    /// Its players are gone without [`ServerEventKind::Left`]; a journal may continue them.
     Ended,
     /// A client was accepted, and may join or spectate.
     Connected(ClientProfile),
