@@ -20,27 +20,38 @@ pub struct MeasuringObserver {
     name: String,
     /// Arrival time of the last update; `None` while no updates are expected.
     updated: Option<Duration>,
-    /// Whether the server closed the connection because it stops, so that the bot may reconnect.
-    is_server_away: bool,
+    /// Why the bot may reconnect, once its connection has ended.
+    ending: Option<Ending>,
     /// Whether the bot reconnects after a lost connection.
     pub is_resuming: bool,
-    /// Whether the connection was lost, so that the bot may resume.
-    is_lost: bool,
     /// The measurements of the bot.
     pub measurements: Measurements,
 }
 
 /// Recorded end of a connection to a server that stops.
 pub const SERVER_AWAY: &str = "1001 going_away";
+/// Recorded end of a connection that the server has refused for now, for example while a room moves
+/// to another process.
+const UNAVAILABLE: &str = "status 503";
+
+/// An end of a connection after which a bot may reconnect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The server closed the connection because it stops.
+    ServerAway,
+    /// The connection of a bot with a resume key was lost.
+    Lost,
+    /// The server refused the connection of a bot with a resume key for now.
+    Unavailable,
+}
 
 /// Creates a bot with this agent on a new connection.
 pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
     let checked = MeasuringObserver {
         name: agent.name().to_owned(),
         updated: None,
-        is_server_away: false,
+        ending: None,
         is_resuming: false,
-        is_lost: false,
         measurements: Measurements::new(),
     };
     let agent = RoundTripAgent::new(agent, Arc::clone(&dialect));
@@ -75,10 +86,9 @@ pub fn begin(bot: &mut CheckingBot) {
 }
 
 impl MeasuringObserver {
-    /// Takes whether the connection has ended because the server stops, and whether it was lost by
-    /// a bot that reconnects.
-    pub fn take_ending(&mut self) -> (bool, bool) {
-        (std::mem::take(&mut self.is_server_away), std::mem::take(&mut self.is_lost))
+    /// Takes why the bot may reconnect.
+    pub fn take_ending(&mut self) -> Option<Ending> {
+        self.ending.take()
     }
 }
 
@@ -116,17 +126,22 @@ impl BotObserver for MeasuringObserver {
     }
 
     fn on_closed(&mut self, reason: &str) {
-        self.is_server_away = reason == SERVER_AWAY;
-        if !self.is_server_away {
+        self.ending = match reason {
+            SERVER_AWAY => Some(Ending::ServerAway),
+            UNAVAILABLE if self.is_resuming => Some(Ending::Unavailable),
+            _ => None,
+        };
+        if self.ending.is_none() {
             self.measurements.disconnect(reason);
         }
     }
 
     fn on_lost(&mut self, reason: &str) {
-        self.is_lost = self.is_resuming;
-        match self.is_lost {
-            true => self.measurements.lost += 1,
-            false => self.measurements.disconnect(reason),
+        if self.is_resuming {
+            self.ending = Some(Ending::Lost);
+            self.measurements.lost += 1;
+        } else {
+            self.measurements.disconnect(reason);
         }
     }
 }

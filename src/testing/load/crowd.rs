@@ -20,21 +20,18 @@ use std::time::{Duration, Instant};
 
 use super::bot_datagrams::BotDatagrams;
 use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
+pub use super::plan::CrowdPlan;
 use super::reconnects::Reconnects;
 use super::report::CrowdReport;
 use crate::client::bots::BotStage;
-use crate::client::bots::lockstep_agent::LockstepAgent;
 use crate::client::bots::shared_world::SharedWorlds;
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::outgoing::Outgoing;
-use crate::client::url::Url;
 use crate::connection::session::has_hello;
-use crate::game::GameInfo;
+use crate::game::bots::Agent as _;
 pub use crate::game::bots::BotBehavior;
-use crate::game::bots::{Agent, BotSpec, Tolerance};
 use crate::packet::Dialect;
-use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::Poller;
 
 /// Maximum number of bots per thread. If [`THREADS`] threads are not enough, a thread has more
@@ -61,73 +58,6 @@ const DIALS_AT_ONCE: usize = 8;
 const READ_BYTES: usize = 64 * 1024;
 /// Value of `begins_ms` before it is set.
 const UNSET: u64 = u64::MAX;
-
-/// The plan of a crowd.
-#[derive(Debug, Clone)]
-pub struct CrowdPlan {
-    /// The server. Each bot connects to the endpoint of its dialect.
-    pub url: Url,
-    /// The game of the server.
-    pub game: &'static GameInfo,
-    /// The dialects, assigned to bots in turn.
-    pub dialects: Vec<Arc<Dialect>>,
-    /// Number of bots.
-    pub count: usize,
-    /// The measured time.
-    pub time: Duration,
-    /// Source addresses; `None` leaves the choice to the system.
-    pub source: Option<SourceAddresses>,
-    /// The behaviour of the bots.
-    pub behavior: BotBehavior,
-    /// Seed of the bots' random choices.
-    pub seed: u64,
-    /// Whether the bots use lockstep.
-    pub lockstep: bool,
-    /// Whether the bots request lanes for datagrams.
-    pub lane: bool,
-    /// Whether acks may come after the update with the effect of their commands.
-    pub late_acks: bool,
-    /// With `Some`, a bot whose connection is lost reconnects with its resume key, and must receive
-    /// its own player. The number is how many connections per second the crowd itself cuts, in
-    /// turn.
-    pub reconnects: Option<u32>,
-}
-
-impl CrowdPlan {
-    /// Index of a bot's dialect in the list of dialects.
-    fn dialect(&self, index: usize) -> usize {
-        index % self.dialects.len()
-    }
-
-    /// Creates an empty report for each dialect.
-    fn empty_reports(&self, time: Duration) -> Vec<CrowdReport> {
-        self.dialects.iter().map(|dialect| CrowdReport::new(dialect.name(), time)).collect()
-    }
-
-    fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
-        let dialect = &self.dialects[self.dialect(index)];
-        let mut agent = self.game.agent(&BotSpec {
-            index,
-            count: self.count,
-            seed: self.seed.wrapping_add(index as u64),
-            crowd_seed: self.seed,
-            behavior: self.behavior,
-            name: None,
-            spares_visitors: false,
-            is_checking: true,
-            dialect: Arc::clone(dialect),
-        })?;
-        // The bots of an address may together exceed its rate limit for clan commands.
-        agent.tolerate(Tolerance::SharedAddress);
-        if self.late_acks {
-            agent.tolerate(Tolerance::LateAcks);
-        }
-        if !self.lockstep {
-            return Some(agent);
-        }
-        Some(Box::new(LockstepAgent::sharing(worlds, self.game, Arc::clone(dialect), agent)))
-    }
-}
 
 /// State shared by the threads of a crowd.
 struct CrowdState<'a> {
@@ -203,6 +133,8 @@ struct CrowdBot {
     unsent: Outgoing,
     datagrams: BotDatagrams,
     is_ready: bool,
+    /// Whether the bot was playing at the start of the measured time.
+    has_played: bool,
     /// Whether the bot is counted in [`CrowdState::over`].
     is_over: bool,
 }
@@ -248,9 +180,10 @@ impl<'a> BotThread<'a> {
         while self.now() < begins {
             self.turn()?;
         }
-        self.members.iter_mut().for_each(|member| checking_bot::begin(&mut member.bot));
-        let played: Vec<bool> =
-            self.members.iter().map(|member| member.bot.stage() == BotStage::Playing).collect();
+        for member in &mut self.members {
+            checking_bot::begin(&mut member.bot);
+            member.has_played = member.bot.stage() == BotStage::Playing;
+        }
         let ends = begins + self.shared.plan.time;
         while self.now() < ends && !self.are_all_over() {
             self.turn()?;
@@ -262,10 +195,12 @@ impl<'a> BotThread<'a> {
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
         // The bots leave afterwards, because leaving causes traffic that must not count.
         let mut reports = self.shared.plan.empty_reports(measured);
-        for (member, played) in self.members.iter_mut().zip(played) {
+        for member in &mut self.members {
+            // A bot that reconnects may have been away at the beginning.
+            let plays_now = member.reconnects.has_key() && member.bot.stage() == BotStage::Playing;
             let report = &mut reports[member.dialect];
             report.bots += 1;
-            report.playing += usize::from(played);
+            report.playing += usize::from(member.has_played || plays_now);
             report.tally.merge(&member.bot.observer.measurements);
             report.tally.stats.add(&member.bot.agent.take_stats());
             report.tally.round_trips.merge(&member.bot.agent.take_round_trips());
@@ -364,6 +299,7 @@ impl<'a> BotThread<'a> {
             unsent: Outgoing::default(),
             datagrams: BotDatagrams::default(),
             is_ready: false,
+            has_played: false,
             is_over: false,
         };
         match dial::connect(*to, plan.source.as_ref().map(|source| source.address(index))) {

@@ -4,6 +4,7 @@ mod bot_datagrams;
 pub mod checking_bot;
 pub mod crowd;
 mod histogram;
+mod plan;
 pub mod reconnects;
 pub mod report;
 #[cfg(feature = "built-in-games")]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
+use super::checking_bot::{self, CheckingBot, Ending, SERVER_AWAY};
 use crate::client::bots::BotStage;
 use crate::client::connection::ClientConnection;
 use crate::game::bots::{Agent, Tolerance};
@@ -23,8 +23,10 @@ const OTHER_PLAYER: &str = "other_player";
 pub struct Reconnects {
     /// The resume key. `None` for a bot that does not reconnect after a lost connection.
     key: Option<String>,
-    /// The time of the next attempt, and the time at which the bot gives up.
-    next: Option<(Duration, Duration)>,
+    /// The time of the next attempt.
+    next: Option<Duration>,
+    /// The time at which the bot gives up; `None` while it plays.
+    until: Option<Duration>,
     /// The player that the bot must receive after its reconnect.
     expected: Option<u16>,
     /// Why the bot is away.
@@ -36,7 +38,7 @@ impl Reconnects {
     /// lost connection.
     pub fn new(key: Option<[u8; 16]>) -> Reconnects {
         let key = key.map(|key| format!("{:032x}", u128::from_be_bytes(key)));
-        Reconnects { key, next: None, expected: None, reason: SERVER_AWAY }
+        Reconnects { key, next: None, until: None, expected: None, reason: SERVER_AWAY }
     }
 
     /// Whether the bot reconnects after a lost connection.
@@ -56,7 +58,7 @@ impl Reconnects {
 
     /// Whether an attempt to reconnect is due.
     pub fn is_due(&self, now: Duration) -> bool {
-        self.next.is_some_and(|(at, _)| at <= now)
+        self.next.is_some_and(|at| at <= now)
     }
 
     /// Appends the resume key to the target of an upgrade request.
@@ -68,19 +70,32 @@ impl Reconnects {
 
     /// Handles the end of the bot's connection. Returns whether the bot will reconnect.
     pub fn on_closed(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
-        let (is_away, is_lost) = bot.observer.take_ending();
-        if is_away {
-            self.expected = None;
-            self.reason = SERVER_AWAY;
-        } else if is_lost {
-            // A connection that is lost before the bot has its player leaves the expectation.
-            self.expected = bot.player().or(self.expected);
-            self.reason = "lost, and not back in time";
-        } else {
-            return false;
+        match bot.observer.take_ending() {
+            Some(Ending::ServerAway) => {
+                self.expected = None;
+                self.reason = SERVER_AWAY;
+            }
+            Some(Ending::Lost) => {
+                // A connection that is lost before the bot has its player leaves the expectation.
+                self.expected = bot.player().or(self.expected);
+                self.reason = "lost, and not back in time";
+            }
+            Some(Ending::Unavailable) if self.until.is_none() => self.reason = "refused with status 503",
+            Some(Ending::Unavailable) => {}
+            None => return false,
         }
-        self.next = Some((now + RETRY_INTERVAL, now + RECONNECT_TIMEOUT));
-        true
+        self.schedule(bot, now)
+    }
+
+    /// Schedules the next attempt. Returns false if the time is over: the bot gives up.
+    fn schedule(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
+        if now < *self.until.get_or_insert(now + RECONNECT_TIMEOUT) {
+            self.next = Some(now + RETRY_INTERVAL);
+            return true;
+        }
+        self.next = None;
+        bot.observer.measurements.disconnect(self.reason);
+        false
     }
 
     /// Replaces the bot by one on a new connection, which continues its measurements.
@@ -104,13 +119,7 @@ impl Reconnects {
     /// Schedules the next attempt after a failed one. Returns false if the time is over: the bot
     /// gives up.
     pub fn on_failed(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
-        let until = self.next.take().map_or(now, |(_, until)| until);
-        if now < until {
-            self.next = Some((now + RETRY_INTERVAL, until));
-            return true;
-        }
-        bot.observer.measurements.disconnect(self.reason);
-        false
+        self.schedule(bot, now)
     }
 
     /// Compares the player of a reconnected bot with the one that it had, once it has one.
@@ -118,6 +127,7 @@ impl Reconnects {
         if bot.stage() != BotStage::Playing {
             return;
         }
+        self.until = None;
         let Some((expected, player)) = self.expected.zip(bot.player()) else { return };
         self.expected = None;
         if player == expected {
@@ -128,5 +138,59 @@ impl Reconnects {
             );
             bot.observer.measurements.error(OTHER_PLAYER, detail);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::connection::ConnectionKeys;
+    use crate::game::Game as _;
+    use crate::game::bots::{BotBehavior, BotSpec};
+    use crate::games::moo::Moo;
+    use crate::packet::PacketTables;
+    use crate::testing::load::report::CrowdReport;
+
+    /// A bot with a resume key, whose connection is refused with status 503 at the time 0.
+    fn refused_bot() -> CheckingBot {
+        let dialect = PacketTables::builtin().dialect("native").unwrap();
+        let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = ClientConnection::new("localhost:3000", "/", true, keys);
+        let spec = BotSpec {
+            index: 0,
+            count: 1,
+            seed: 1,
+            crowd_seed: 1,
+            behavior: BotBehavior::Still,
+            name: None,
+            spares_visitors: false,
+            is_checking: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let mut bot = checking_bot::bot(link, dialect, Moo::INFO.agent(&spec).unwrap());
+        bot.observer.is_resuming = true;
+        bot.drain_output(&mut Vec::new());
+        bot.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Duration::ZERO);
+        assert_eq!(bot.stage(), BotStage::Closed);
+        bot
+    }
+
+    #[test]
+    fn a_refusal_for_now_is_retried_until_the_time_is_over() {
+        let mut reconnects = Reconnects::new(Some([7; 16]));
+        let mut bot = refused_bot();
+        assert!(reconnects.on_closed(&mut bot, Duration::ZERO));
+        assert!(!reconnects.is_due(Duration::ZERO) && reconnects.is_due(RETRY_INTERVAL));
+        let mut again = refused_bot();
+        assert!(reconnects.on_closed(&mut again, RECONNECT_TIMEOUT - RETRY_INTERVAL), "in time");
+        let mut late = refused_bot();
+        assert!(!reconnects.on_closed(&mut late, RECONNECT_TIMEOUT) && !reconnects.is_away());
+        let by_reason = |bot: &CheckingBot| {
+            let mut report = CrowdReport::new("native", Duration::ZERO);
+            report.tally.merge(&bot.observer.measurements);
+            report.disconnects_by_reason().keys().cloned().collect::<Vec<_>>()
+        };
+        assert!(by_reason(&bot).is_empty() && by_reason(&again).is_empty());
+        assert_eq!(by_reason(&late), ["refused with status 503"]);
     }
 }

@@ -180,7 +180,8 @@ pub struct CrowdReport {
     pub dialect: String,
     /// Number of bots.
     pub bots: usize,
-    /// Number of bots that were playing at the start of the measured time.
+    /// Number of bots that were playing at the start of the measured time; bots that reconnect also
+    /// count if they were playing at its end.
     pub playing: usize,
     /// The measured time. It ends early if the server ends all connections.
     pub time: Duration,
