@@ -1,9 +1,9 @@
 //! `tickwire journal`: checks, truncates or exports the journals of a server.
 
+use std::fmt::Display;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,9 +13,10 @@ use super::game_list::GameList;
 use super::output::{CliError, print};
 use crate::limits;
 use crate::server::journal::{
-    FileKind, Inspection, JournalSnapshot, JournalStorage, check, inspect, truncate,
+    FileKind, Inspection, JournalPart, JournalSnapshot, JournalStorage as _, check, history, inspect,
+    truncate,
 };
-use crate::server::net::journal::{FileStorage, JournalDirectory, JournalSettings, room_directory_name};
+use crate::server::net::journal::{JournalPlace, JournalSettings, RecoveringJournals};
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::CaptureWriter;
@@ -44,7 +45,7 @@ enum Action {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
-    /// Write a room's ticks since its newest snapshot as a capture, which `tickwire replay` reads.
+    /// Write a room's ticks as a capture, which `tickwire replay` reads.
     Export {
         /// The directory of --journal.
         #[arg(value_name = "DIR")]
@@ -55,51 +56,53 @@ enum Action {
         /// The name of the room. Default: the default room.
         #[arg(long, value_name = "NAME", default_value = "")]
         room: String,
+        /// How long before the end of the journal the capture begins, in minutes; earlier to begin
+        /// with a snapshot, which there is each minute, and later if less is retained. Default: since
+        /// the newest snapshot.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        minutes: u64,
     },
 }
 
 /// Runs the command and prints the result.
 pub fn run(command: &JournalCommand, games: &GameList) -> Result<(), CliError> {
     match &command.action {
-        Action::Check { directory } => run_check(directory),
-        Action::Truncate { directory } => run_truncate(directory),
-        Action::Export { directory, out, room } => {
-            export(&directory.join(room_directory_name(room)), out, games)
+        Action::Check { directory } => run_check(&place(directory)),
+        Action::Truncate { directory } => run_truncate(&place(directory)),
+        Action::Export { directory, out, room, minutes } => {
+            let rooms = [JournalPlace::room_name(room).to_owned()];
+            export((&place(directory), &rooms), *minutes, out, games)
         }
     }
 }
 
-/// Returns the directories of the rooms.
-fn rooms(directory: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
-    let entries = fs::read_dir(directory).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let mut rooms: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    rooms.retain(|path| path.is_dir());
-    rooms.sort_unstable();
+/// Returns the place of journals in an argument.
+fn place(directory: &Path) -> JournalPlace {
+    JournalPlace::Directory(directory.to_owned())
+}
+
+/// Returns the names of the rooms.
+fn rooms(place: &JournalPlace) -> Result<Vec<String>, CliError> {
+    let rooms = place.rooms().map_err(|error| format!("{place}: {error}"))?;
     if rooms.is_empty() {
-        return Err(format!(
-            "{}: there is no journal of a room; give the DIR of --journal",
-            directory.display()
-        ));
+        return Err(format!("{place}: there is no journal of a room; give the DIR of --journal"));
     }
     Ok(rooms)
 }
 
-fn run_check(directory: &Path) -> Result<(), CliError> {
+fn run_check(place: &JournalPlace) -> Result<(), CliError> {
     let mut refused = 0;
-    for room in rooms(directory)? {
-        let storage = FileStorage::new(room.clone());
-        let faults = check(&storage).map_err(|error| format!("{}: {error}", room.display()))?;
+    for room in rooms(place)? {
+        let (storage, room) = (place.room(&room), place.describe(&room));
         let mut text = String::new();
-        for fault in faults {
-            let _ =
-                writeln!(text, "{}/{}, byte {}: {}", room.display(), fault.file, fault.offset, fault.rule);
+        for fault in check(&storage).map_err(|error| format!("{room}: {error}"))? {
+            let _ = writeln!(text, "{room}/{}, byte {}: {}", fault.file, fault.offset, fault.rule);
         }
         match inspect(&storage, None) {
-            Ok(inspection) => drop(writeln!(text, "{}: {}", room.display(), summary(&inspection))),
+            Ok(inspection) => drop(writeln!(text, "{room}: {}", summary(&inspection))),
             Err(error) => {
                 refused += 1;
-                let _ = writeln!(text, "{}: refused: {error}", room.display());
+                let _ = writeln!(text, "{room}: refused: {error}");
             }
         }
         print(&text);
@@ -120,30 +123,37 @@ fn summary(inspection: &Inspection) -> String {
     format!("{identity}; run {run}, snapshot of tick {tick} before record {sequence}, then {records}{torn}")
 }
 
-fn run_truncate(directory: &Path) -> Result<(), CliError> {
+fn run_truncate(place: &JournalPlace) -> Result<(), CliError> {
     // Holds the lock, so that no server uses the directory meanwhile.
-    let _lock = JournalDirectory::open(directory, JournalSettings::default())?;
-    for room in rooms(directory)? {
-        let mut storage = FileStorage::new(room.clone());
-        let given_up = truncate(&mut storage).map_err(|error| format!("{}: {error}", room.display()))?;
+    let _lock = RecoveringJournals::open(place.clone(), JournalSettings::default())?;
+    for room in rooms(place)? {
+        let (mut storage, room) = (place.room(&room), place.describe(&room));
         let mut text = String::new();
-        for damage in &given_up {
-            let (file, offset, rule) = (&damage.file, damage.offset, &damage.rule);
-            let _ = writeln!(text, "{}/{file}: truncated at byte {offset}: {rule}", room.display());
+        for damage in truncate(&mut storage).map_err(|error| format!("{room}: {error}"))? {
+            let _ = writeln!(
+                text,
+                "{room}/{}: truncated at byte {}: {}",
+                damage.file, damage.offset, damage.rule
+            );
         }
-        let inspection = inspect(&storage, None).map_err(|error| format!("{}: {error}", room.display()))?;
-        let _ = writeln!(text, "{}: {}", room.display(), summary(&inspection));
+        let inspection = inspect(&storage, None).map_err(|error| format!("{room}: {error}"))?;
+        let _ = writeln!(text, "{room}: {}", summary(&inspection));
         print(&text);
     }
     Ok(())
 }
 
 /// Writes the ticks of a room as a capture.
-fn export(room: &Path, out: &Path, games: &GameList) -> Result<(), CliError> {
-    let (blocks, ticks) = capture(&[room.to_owned()], games)?;
+fn export(
+    rooms: (&JournalPlace, &[String]),
+    minutes: u64,
+    out: &Path,
+    games: &GameList,
+) -> Result<(), CliError> {
+    let (blocks, count, first) = capture(rooms, minutes, games)?;
     let written = File::create_new(out).and_then(|mut file| file.write_all(&blocks));
     written.map_err(|error| format!("{}: {error}", out.display()))?;
-    print(&format!("{}: {} from tick {}\n", out.display(), count_noun(ticks.len(), "tick"), ticks.start));
+    print(&format!("{}: {} from tick {first}\n", out.display(), count_noun(count, "tick")));
     Ok(())
 }
 
@@ -155,12 +165,13 @@ pub struct JournalCapture {
 
 impl JournalCapture {
     /// Writes the ticks of all rooms in the directory of `--journal`, or of one room, if the
-    /// directory is its own.
-    pub fn write(directory: &Path, games: &GameList) -> Result<JournalCapture, CliError> {
-        let names = FileStorage::new(directory.to_owned()).names().unwrap_or_default();
+    /// directory is its own. They begin this number of minutes before the end.
+    pub fn write(directory: &Path, minutes: u64, games: &GameList) -> Result<JournalCapture, CliError> {
+        let place = place(directory);
+        let names = place.room("").names().unwrap_or_default();
         let is_room = names.iter().any(|name| FileKind::Snapshot.position_of(name).is_some());
-        let rooms = if is_room { vec![directory.to_owned()] } else { rooms(directory)? };
-        let (blocks, _) = capture(&rooms, games)?;
+        let rooms = if is_room { vec![String::new()] } else { rooms(&place)? };
+        let (blocks, ..) = capture((&place, &rooms), minutes, games)?;
         let number = u64::from_le_bytes(os::random());
         let path = std::env::temp_dir().join(format!("tickwire-journal-{number:016x}.pcapng"));
         let failed = |error| format!("{}: {error}", path.display());
@@ -182,52 +193,68 @@ impl Drop for JournalCapture {
     }
 }
 
-/// Returns a capture of the ticks of these rooms since their newest snapshots, and the ticks of the
+/// Returns a capture of the ticks of these rooms, and the number of ticks and the first tick of the
 /// last room.
-fn capture(rooms: &[PathBuf], games: &GameList) -> Result<(Vec<u8>, Range<u32>), CliError> {
-    let read = |room: &PathBuf| {
-        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", room.display());
-        let inspection = inspect(&FileStorage::new(room.clone()), None).map_err(|error| failed(&error))?;
-        if inspection.snapshot.is_none() { Err(failed(&"the journal is empty")) } else { Ok(inspection) }
-    };
-    let inspections = rooms.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let created = inspections.iter().filter_map(|room| room.segments.first()).map(|first| first.created_ms);
-    let mut writer = CaptureWriter::new(Duration::from_millis(created.min().unwrap_or_default()));
+fn capture(
+    (place, rooms): (&JournalPlace, &[String]),
+    minutes: u64,
+    games: &GameList,
+) -> Result<(Vec<u8>, u32, u32), CliError> {
+    let failed = |room: &str, error: &dyn Display| format!("{}: {error}", place.describe(room));
+    let mut histories = Vec::new();
+    for room in rooms {
+        let parts = history(&place.room(room), minutes.saturating_mul(60_000));
+        let parts = parts.map_err(|error| failed(room, &error))?;
+        if parts.is_empty() {
+            return Err(failed(room, &"the journal is empty"));
+        }
+        histories.push((room, parts));
+    }
+    let created_ms = histories.iter().flat_map(|(_, parts)| parts).map(|part| part.created_ms).min();
+    let created_ms = created_ms.unwrap_or_default();
+    let mut writer = CaptureWriter::new(Duration::from_millis(created_ms));
     writer.begin(true);
     writer.tables(Duration::ZERO, &games.codes.texts());
-    let mut ticks = 0..0;
-    for (room, inspection) in rooms.iter().zip(&inspections) {
-        let written = write_room(&mut writer, inspection, games);
-        ticks = written.map_err(|error| format!("{}: {error}", room.display()))?;
+    let mut written = (0, 0);
+    for (room, parts) in &histories {
+        let count =
+            write_room(&mut writer, (parts, created_ms), games).map_err(|error| failed(room, &error))?;
+        written = (count, parts.first().map_or(0, |part| part.snapshot.tick));
     }
-    Ok((writer.blocks, ticks))
+    Ok((writer.blocks, written.0, written.1))
 }
 
-/// Writes the world of a room's snapshot and the ticks after it. Returns the ticks.
+/// Writes the worlds and the ticks of a room. The capture begins at this time, in milliseconds since
+/// 1970. Returns the number of ticks.
 fn write_room(
     writer: &mut CaptureWriter,
-    inspection: &Inspection,
+    (parts, began_ms): (&[JournalPart], u64),
     games: &GameList,
-) -> Result<Range<u32>, String> {
-    let Some(snapshot) = &inspection.snapshot else { return Ok(0..0) };
+) -> Result<u32, String> {
+    let Some(JournalPart { snapshot, .. }) = parts.first() else { return Ok(0) };
     let game = games.named(&snapshot.identity.game).map_err(|error| error.to_string())?;
     let name = &*snapshot.identity.room;
     let paths =
         game.about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
     let record = WorldRecord::Room { game: Untrusted::new(game.about.name), paths: paths.collect() };
     writer.record(name, Duration::ZERO, &record);
-    write_world(writer, snapshot);
-    let (mut ticks, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));
-    let replayed = (game.replay_journal)(snapshot, &inspection.records, &mut |checksum, frame| {
-        let at = Duration::from_secs(1) * ticks / tick_hz;
-        writer.record(name, at, &WorldRecord::Tick { checksum, frame });
-        ticks += 1;
-    });
-    replayed.map_err(|error| error.to_string())?;
-    Ok(snapshot.tick..snapshot.tick + ticks)
+    let (mut count, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));
+    for JournalPart { snapshot, records, created_ms } in parts {
+        let began = Duration::from_millis(created_ms.saturating_sub(began_ms));
+        write_world(writer, began, snapshot);
+        let mut ticks = 0;
+        let replayed = (game.replay_journal)(snapshot, records, &mut |checksum, frame| {
+            let at = began + Duration::from_secs(1) * ticks / tick_hz;
+            writer.record(name, at, &WorldRecord::Tick { checksum, frame });
+            ticks += 1;
+        });
+        replayed.map_err(|error| error.to_string())?;
+        count += ticks;
+    }
+    Ok(count)
 }
 
-fn write_world(writer: &mut CaptureWriter, snapshot: &JournalSnapshot) {
+fn write_world(writer: &mut CaptureWriter, at: Duration, snapshot: &JournalSnapshot) {
     let JournalSnapshot { identity, tick, world, .. } = snapshot;
     let parts = world.chunks(limits::CAPTURE_CHUNK_BYTES);
     // The limits on a world keep it below 65,535 parts.
@@ -245,6 +272,6 @@ fn write_world(writer: &mut CaptureWriter, snapshot: &JournalSnapshot) {
             parts: count,
             bytes,
         };
-        writer.record(&identity.room, Duration::ZERO, &record);
+        writer.record(&identity.room, at, &record);
     }
 }

@@ -31,7 +31,7 @@ use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::input_files::{journaled_room, restore_room};
-use crate::server::net::journal::JournalDirectory;
+use crate::server::net::journal::RecoveringJournals;
 use crate::server::net::key_log::KeyLog;
 use crate::server::net::lane_mode::{LaneMode, UdpPublic};
 use crate::server::net::recorder::{CaptureTarget, Rotation};
@@ -208,7 +208,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
         .map_err(|error| error.to_string())?;
     config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
     let log = Log::start(&args.log)?;
-    config.journal = journal.map(JournalDirectory::begin);
+    config.journal = journal.map(RecoveringJournals::begin);
     args.players.warn();
     let served = serve(config, rooms, args, !games.is_built_in());
     log.finish();
@@ -220,7 +220,7 @@ fn rooms(
     config: &ServerConfig,
     args: &ServeArgs,
     games: &GameList,
-    journal: &mut Option<JournalDirectory>,
+    journal: &mut Option<RecoveringJournals>,
 ) -> Result<Vec<Box<TcpRoom>>, CliError> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));

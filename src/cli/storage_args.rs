@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::CliError;
+use crate::limits;
+use crate::server::journal::Retention;
 use crate::server::net::journal::{
-    Durability, JournalDirectory, JournalSettings, OnJournalError, OnRefusedJournal,
+    Durability, JournalPlace, JournalSettings, OnJournalError, OnRefusedJournal, RecoveringJournals,
 };
 use crate::server::net::server_data::ServerData;
 
@@ -29,6 +31,13 @@ pub struct StorageArgs {
     /// If the journal of a room cannot be recovered: stop, or set it aside and begin a new world.
     #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_REFUSED_JOURNAL")]
     on_refused_journal: OnRefusedArg,
+    /// Maximum size of the files of each room in megabytes (10^6 bytes). The oldest are removed, but
+    /// never those that a recovery needs: the last two snapshots and the records after them.
+    #[arg(long, value_name = "N", default_value_t = limits::JOURNAL_RETAINED_BYTES / 1_000_000, env = "TICKWIRE_JOURNAL_MEGABYTES")]
+    journal_megabytes: u64,
+    /// Maximum age of the files of each room in hours, with the same exception.
+    #[arg(long, value_name = "N", default_value_t = limits::JOURNAL_RETAINED_AGE.as_secs() / 3_600, env = "TICKWIRE_JOURNAL_HOURS")]
+    journal_hours: u64,
     /// Store bans, the operator's notice and the best player of the day in this file. Without it,
     /// they last until the server stops.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_DATABASE")]
@@ -66,7 +75,7 @@ impl StorageArgs {
     }
 
     /// Opens and locks the directory, which the processes of a cluster share.
-    pub fn open(&self, is_shared: bool) -> Result<Option<JournalDirectory>, CliError> {
+    pub fn open(&self, is_shared: bool) -> Result<Option<RecoveringJournals>, CliError> {
         let settings = JournalSettings {
             durability: match self.durability {
                 DurabilityArg::Tick => Durability::Tick,
@@ -81,8 +90,13 @@ impl StorageArgs {
                 OnRefusedArg::Stop => OnRefusedJournal::Stop,
                 OnRefusedArg::NewWorld => OnRefusedJournal::NewWorld,
             },
+            retention: Retention {
+                bytes: self.journal_megabytes.saturating_mul(1_000_000),
+                age_ms: self.journal_hours.saturating_mul(3_600_000),
+            },
             is_shared,
         };
-        self.journal.as_deref().map(|directory| JournalDirectory::open(directory, settings)).transpose()
+        let place = self.journal.clone().map(JournalPlace::Directory);
+        place.map(|place| RecoveringJournals::open(place, settings)).transpose()
     }
 }

@@ -63,6 +63,8 @@ const ROWS: &[Row] = &[
     ("database", |server| server.database(file("database"))),
     ("on-refused-journal", |server| server.on_refused_journal(OnRefusedJournal::NewWorld)),
     ("journal", |server| server.journal(file("journal"))),
+    ("journal-megabytes", |server| server.journal(file("megabytes")).journal_bytes(1_000_000)),
+    ("journal-hours", |server| server.journal(file("hours")).journal_age(Duration::from_secs(3_600))),
     ("durability", |server| server.journal(file("durable")).durability(Durability::Tick)),
     ("on-journal-error", |server| {
         server.journal(file("continued")).on_journal_error(OnJournalError::Continue)

@@ -17,7 +17,7 @@ use tickwire::internal::games;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::Action;
 use tickwire::internal::server::journal::{JournalSnapshot, RecordBody, SegmentHeader, inspect};
-use tickwire::internal::server::net::journal::FileStorage;
+use tickwire::internal::server::net::journal::JournalPlace;
 use tickwire::packet::Value;
 use tickwire::sim::command_frame;
 
@@ -130,7 +130,8 @@ impl Walker {
 
 /// The tick of each command in the journal of the default room, by player and sequence.
 fn journaled(directory: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
-    let inspection = inspect(&FileStorage::new(directory.join("_default")), None).expect("no damage");
+    let inspection =
+        inspect(&JournalPlace::Directory(directory.to_owned()).room("_default"), None).expect("no damage");
     let mut commands: BTreeMap<(u16, u64), Vec<u32>> = BTreeMap::new();
     for record in inspection.records {
         let RecordBody::Frame(frame) = record.body else { continue };
@@ -301,6 +302,56 @@ fn a_damaged_journal_is_refused_truncated_and_exported_for_replay() {
     let (is_good, told) = text(&["journal", "truncate", path]);
     assert!(is_good && told.contains("truncated at byte"), "{told}");
     Program::start(&mut serve(&directory.0, &[])).stop();
+}
+
+#[test]
+fn a_capture_of_a_journal_begins_earlier_on_request() {
+    let directory = Directory::new("history");
+    for _ in 0..2 {
+        let program = Program::start(&mut serve(&directory.0, &["--durability", "tick"]));
+        let mut walker = Walker::connect(&program, 0);
+        walker.client.send("move", &[1.into(), Value::Nil, 7.into()]).expect("sent");
+        walker.client.receive_until(PATIENCE, |packet| packet.name == "command_accepted").expect("an ack");
+    }
+    let text = |arguments: &[&str]| {
+        let output = said_at_its_end(tickwire(arguments).spawn().expect("started"));
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let path = directory.0.to_str().expect("text");
+    let [last_run, both] = ["last", "both"].map(|name| format!("{path}/{name}.pcapng"));
+    let exported = text(&["journal", "export", path, &last_run]);
+    assert!(!exported.contains("from tick 0\n"), "{exported}");
+    let exported = text(&["journal", "export", path, &both, "--minutes", "5"]);
+    assert!(exported.contains("from tick 0\n"), "{exported}");
+    assert_ne!(text(&["replay", &both]), text(&["replay", &last_run]));
+    assert_eq!(text(&["replay", path, "--minutes", "5"]), text(&["replay", &both]));
+}
+
+#[test]
+fn a_room_on_demand_with_a_damaged_journal_is_refused_or_begins_with_a_new_world() {
+    let directory = Directory::new("demand-damage");
+    let flags = ["--durability", "tick", "--rooms-on-demand", "5"];
+    let mut program = Program::start(&mut serve(&directory.0, &flags));
+    Walker::try_connect(program.address, "/r/den", 1).expect("a player");
+    program.stop();
+    let snapshots = || {
+        let paths =
+            fs::read_dir(directory.0.join("den")).expect("files").map(|entry| entry.expect("one").path());
+        paths.filter(|path| path.extension().is_some_and(|suffix| suffix == "snapshot"))
+    };
+    snapshots().for_each(|path| fs::write(path, "damage").expect("written"));
+    let mut program = Program::start(&mut serve(&directory.0, &flags));
+    let refused = Walker::try_connect(program.address, "/r/den", 1).err().expect("refused");
+    assert!(refused.contains("503"), "{refused}");
+    program.stop();
+    let anew = [&flags[..], &["--on-refused-journal", "new-world"]].concat();
+    let mut program = Program::start(&mut serve(&directory.0, &anew));
+    Walker::try_connect(program.address, "/r/den", 1).expect("a player");
+    let log = program.stop();
+    assert!(log.contains("the world is new, and the old journal is"), "{log}");
+    assert!(directory.0.join("den.refused-0").exists() && snapshots().count() == 1);
 }
 
 #[test]

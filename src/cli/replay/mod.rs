@@ -63,6 +63,10 @@ pub struct ReplayArgs {
     /// standard output.
     #[arg(long, value_name = "OUT", conflicts_with_all = ["diff", "to_tick", "bisect", "serve", "json"])]
     packets: Option<PathBuf>,
+    /// With a directory of --journal: how long before its end the ticks begin, in minutes; earlier
+    /// to begin with a snapshot, which there is each minute, and later if less is retained.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    minutes: u64,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -79,7 +83,7 @@ pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
         if !file.is_dir() {
             return Ok(file.to_owned());
         }
-        let capture = JournalCapture::write(file, games)?;
+        let capture = JournalCapture::write(file, args.minutes, games)?;
         let path = capture.path().to_owned();
         captures.push(capture);
         Ok(path)

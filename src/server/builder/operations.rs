@@ -46,6 +46,22 @@ impl Server {
         Server { journal_settings: JournalSettings { on_error, ..self.journal_settings }, ..self }
     }
 
+    /// Sets the maximum bytes of the files of each room's journal; 10^9 by default. The oldest are
+    /// removed, but never those that a recovery needs.
+    #[must_use]
+    pub fn journal_bytes(mut self, bytes: u64) -> Server {
+        self.journal_settings.retention.bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum age of the files of each room's journal, with the same exception; a week by
+    /// default.
+    #[must_use]
+    pub fn journal_age(mut self, age: Duration) -> Server {
+        self.journal_settings.retention.age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
     /// Sets the time of the operator command `drain` without an argument, with which the server
     /// accepts no new clients and waits for its players; at most a day. The program then stops the
     /// server: see [`RunningServer::is_stop_requested`]. By default, the command needs its time.

@@ -7,7 +7,7 @@ use tickwire_sim::WorldParams;
 use super::start_error::StartError;
 use crate::game::Game;
 use crate::server::net::input_files::{journaled_room, restore_room};
-use crate::server::net::journal::JournalDirectory;
+use crate::server::net::journal::RecoveringJournals;
 use crate::server::net::{ServerConfig, TcpGameFactory, TcpRoom};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
@@ -128,7 +128,7 @@ impl RoomSpec {
         &self,
         name: &str,
         config: &ServerConfig,
-        journal: &mut Option<JournalDirectory>,
+        journal: &mut Option<RecoveringJournals>,
     ) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let options = |identity: &WorldParams| {

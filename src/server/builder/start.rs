@@ -11,7 +11,7 @@ use super::{Server, checks};
 use crate::limits;
 use crate::server::net::cluster::settings::ClusterConfig;
 use crate::server::net::console::admin_token::AdminToken;
-use crate::server::net::journal::{JournalDirectory, JournalSettings};
+use crate::server::net::journal::{JournalPlace, JournalSettings, RecoveringJournals};
 use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::server_data::ServerData;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory};
@@ -32,11 +32,12 @@ impl Server {
             config.data = Arc::new(ServerData::open(file).map_err(failed)?);
         }
         let settings = JournalSettings { is_shared: self.cluster.is_some(), ..self.journal_settings };
-        let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, settings));
+        let place = self.journal.clone().map(JournalPlace::Directory);
+        let journal = place.map(|place| RecoveringJournals::open(place, settings));
         let mut journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
         let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut journal);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
-        config.journal = journal.map(JournalDirectory::begin);
+        config.journal = journal.map(RecoveringJournals::begin);
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, an error drops `running`, which stops the server.
         let running = RunningServer::new(server);

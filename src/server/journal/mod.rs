@@ -18,6 +18,7 @@
 //! server implements it with files, and the tests with a model that loses what is not synced.
 
 mod fence;
+mod history;
 mod identity;
 mod record;
 mod recovery;
@@ -31,6 +32,7 @@ mod truncation;
 mod writer;
 
 pub use fence::{claim, highest_fence, remove_journal};
+pub use history::{JournalPart, history};
 pub use identity::WorldIdentity;
 pub use record::{Record, RecordBody};
 pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, named_world, repair};

@@ -105,6 +105,19 @@ pub fn inspect(
     storage: &impl JournalStorage,
     expected: Option<&WorldIdentity>,
 ) -> Result<Inspection, RecoveryError> {
+    inspect_from(storage, expected, None)
+}
+
+/// Reads a journal from its newest undamaged snapshot at this position or before it, and changes
+/// nothing. Without a position, from the newest one.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_from(
+    storage: &impl JournalStorage,
+    expected: Option<&WorldIdentity>,
+    start: Option<FilePosition>,
+) -> Result<Inspection, RecoveryError> {
     let files = storage.list().map_err(|error| RecoveryError::Io { file: String::new(), error })?;
     let positions = |kind: FileKind| {
         let mut all: Vec<_> = files.iter().filter_map(|file| kind.position_of(&file.name)).collect();
@@ -115,7 +128,7 @@ pub fn inspect(
     let mut inspection = Inspection::default();
     let names = files.iter().map(|file| &file.name);
     inspection.parts = names.filter(|name| FileKind::is_part(name)).cloned().collect();
-    for position in snapshots.iter().rev() {
+    for position in snapshots.iter().rev().filter(|position| start.is_none_or(|start| **position <= start)) {
         match read_snapshot(storage, (FileKind::Snapshot, *position))? {
             Ok(snapshot) => {
                 inspection.snapshot = Some(snapshot);
@@ -236,7 +249,7 @@ impl Inspection {
     }
 }
 
-fn read_snapshot(
+pub(super) fn read_snapshot(
     storage: &impl JournalStorage,
     (kind, position): (FileKind, FilePosition),
 ) -> Result<Result<JournalSnapshot, JournalDamage>, RecoveryError> {

@@ -1,5 +1,6 @@
 //! The directory of one room's journal, as an interface.
 
+use std::fmt;
 use std::io;
 
 /// Digits of the sequence in a file name.
@@ -22,7 +23,7 @@ pub struct FileInfo {
 ///
 /// A change of a file is durable after [`sync`](JournalStorage::sync), and a created, renamed or
 /// removed name after [`sync_directory`](JournalStorage::sync_directory).
-pub trait JournalStorage {
+pub trait JournalStorage: fmt::Debug {
     /// Lists the files in any order.
     ///
     /// # Errors
@@ -84,6 +85,55 @@ pub trait JournalStorage {
     /// # Errors
     /// The error of the system.
     fn sync_directory(&mut self) -> io::Result<()>;
+
+    /// Removes the directory if it is empty.
+    fn remove_directory(&mut self) {}
+}
+
+impl<S: JournalStorage + ?Sized> JournalStorage for Box<S> {
+    fn list(&self) -> io::Result<Vec<FileInfo>> {
+        (**self).list()
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        (**self).names()
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        (**self).read(name)
+    }
+
+    fn create(&mut self, name: &str) -> io::Result<()> {
+        (**self).create(name)
+    }
+
+    fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        (**self).append(name, bytes)
+    }
+
+    fn sync(&mut self, name: &str) -> io::Result<()> {
+        (**self).sync(name)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        (**self).rename(from, to)
+    }
+
+    fn truncate(&mut self, name: &str, bytes: u64) -> io::Result<()> {
+        (**self).truncate(name, bytes)
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        (**self).remove(name)
+    }
+
+    fn sync_directory(&mut self) -> io::Result<()> {
+        (**self).sync_directory()
+    }
+
+    fn remove_directory(&mut self) {
+        (**self).remove_directory();
+    }
 }
 
 /// The position of a file in the journal, which its name contains. A run with a higher fence comes

@@ -36,6 +36,13 @@ pub struct Retention {
     pub age_ms: u64,
 }
 
+impl Default for Retention {
+    fn default() -> Retention {
+        let age_ms = limits::JOURNAL_RETAINED_AGE.as_millis() as u64;
+        Retention { bytes: limits::JOURNAL_RETAINED_BYTES, age_ms }
+    }
+}
+
 /// The reason why a journal cannot be written. After any error the writer writes nothing: a failed
 /// sync may have lost bytes that a later sync reports as written.
 #[derive(Debug)]
@@ -237,12 +244,14 @@ impl<S: JournalStorage> JournalWriter<S> {
         let old = files.iter().filter_map(|file| Some((FilePosition::of(&file.name)?, file)));
         let mut old: Vec<_> = old.filter(|(position, _)| position < needed).collect();
         old.sort_by_key(|(position, _)| *position);
-        let mut removed = 0;
-        for (_, file) in old {
+        let (mut removed, mut last) = (0, None);
+        for (position, file) in old {
             let age_ms = now_ms.saturating_sub(file.modified_ms);
-            if left <= retention.bytes && age_ms <= retention.age_ms {
+            // A snapshot goes together with the segment after it.
+            if last != Some(position) && left <= retention.bytes && age_ms <= retention.age_ms {
                 break;
             }
+            last = Some(position);
             self.storage.remove(&file.name).map_err(|error| failed("remove", &file.name, error))?;
             left = left.saturating_sub(file.bytes);
             removed += 1;

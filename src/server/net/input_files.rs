@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tickwire_sim::WorldParams;
 
-use super::journal::JournalDirectory;
+use super::journal::RecoveringJournals;
 use super::{TcpGameFactory, TcpRoom, Tokens};
 use crate::limits;
 use crate::server::room::RoomConfig;
@@ -15,7 +15,7 @@ use crate::server::room::RoomConfig;
 /// # Errors
 /// The journal of the room cannot be recovered.
 pub fn journaled_room(
-    journal: &mut Option<JournalDirectory>,
+    journal: &mut Option<RecoveringJournals>,
     game: &TcpGameFactory,
     params: &WorldParams,
     options: RoomConfig,

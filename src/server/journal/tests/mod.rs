@@ -4,5 +4,6 @@ mod crashes;
 mod faults;
 mod fences;
 mod formats;
+mod history;
 mod model_disk;
 mod model_room;

@@ -21,11 +21,6 @@ impl FileStorage {
         FileStorage { directory, open: None }
     }
 
-    /// Removes the directory if it is empty.
-    pub fn remove_directory(self) {
-        let _ = fs::remove_dir(&self.directory);
-    }
-
     /// Returns the open file with this name, or opens it at its end.
     fn file(&mut self, name: &str) -> io::Result<&mut File> {
         if self.open.as_ref().is_none_or(|(open, _)| open != name) {
@@ -111,5 +106,9 @@ impl JournalStorage for FileStorage {
 
     fn sync_directory(&mut self) -> io::Result<()> {
         os::try_sync_directory(&self.directory)
+    }
+
+    fn remove_directory(&mut self) {
+        let _ = fs::remove_dir(&self.directory);
     }
 }

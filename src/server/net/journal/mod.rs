@@ -14,6 +14,7 @@
 //! the writer confirms a sync only if the process still has the room after it.
 
 mod file_storage;
+mod place;
 mod queue;
 mod room_journal;
 mod room_writer;
@@ -23,22 +24,21 @@ mod writer_thread;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
-pub use file_storage::FileStorage;
+pub use place::{JournalPlace, RoomStorage};
 pub use room_journal::RoomJournal;
-pub use start::{JournalDirectory, room_directory_name};
+pub use start::RecoveringJournals;
 use tracing::error;
 pub use writer_thread::run;
 
 use self::queue::{JournalEnd, JournalQueue};
 use crate::limits;
 use crate::server::cluster::LeaseGuard;
-use crate::server::journal::WorldIdentity;
+use crate::server::journal::{Retention, WorldIdentity};
 use crate::util::sync::{Condvar, Mutex};
 
 /// When the records of a tick are durable.
@@ -82,7 +82,9 @@ pub struct JournalSettings {
     pub on_error: OnJournalError,
     /// The reaction to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
-    /// Whether the processes of a cluster share the directory. Then only rooms on demand, which
+    /// The files that a room retains besides those needed for a recovery.
+    pub retention: Retention,
+    /// Whether the processes of a cluster share the place. Then only rooms on demand, which
     /// have leases, have a journal.
     pub is_shared: bool,
 }
@@ -103,7 +105,7 @@ struct JournaledRoom {
 #[derive(Debug)]
 struct OpenJournal {
     room: JournaledRoom,
-    storage: FileStorage,
+    storage: RoomStorage,
     identity: WorldIdentity,
     next_sequence: u64,
     last_run: u32,
@@ -114,7 +116,7 @@ struct OpenJournal {
 #[derive(Debug)]
 pub struct RoomJournals {
     settings: JournalSettings,
-    directory: PathBuf,
+    place: JournalPlace,
     queue: JournalQueue,
     /// The rooms, by their names in paths.
     rooms: Mutex<BTreeMap<String, JournaledRoom>>,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tracing::{info, warn};
 
 use super::queue::{JournaledTick, NamedWorld};
-use super::{FileStorage, JournaledRoom, OpenJournal, now_ms};
+use super::{JournaledRoom, OpenJournal, RoomStorage, now_ms};
 use crate::limits;
 use crate::packet::routes::redact_room_name;
 use crate::server::journal::{
@@ -35,6 +35,7 @@ pub struct RoomWriter {
     /// The name of the room in the log.
     name: String,
     fence: u64,
+    retention: Retention,
     state: WriterState,
 }
 
@@ -43,17 +44,17 @@ enum WriterState {
     /// The room has not ticked yet.
     Open(OpenJournal),
     /// The run has begun. The flag is set while records are not synced.
-    Running(JournalWriter<FileStorage>, bool),
+    Running(JournalWriter<RoomStorage>, bool),
     /// A call has failed, or another process has the room.
     Ended,
 }
 
 impl RoomWriter {
     /// Creates the writer of a room that has not ticked yet.
-    pub fn new(open: OpenJournal) -> RoomWriter {
+    pub fn new(open: OpenJournal, retention: Retention) -> RoomWriter {
         let name = redact_room_name(&open.identity.room).into_owned();
         let (room, fence) = (open.room.clone(), open.fence);
-        RoomWriter { room, name, fence, state: WriterState::Open(open) }
+        RoomWriter { room, name, fence, retention, state: WriterState::Open(open) }
     }
 
     /// Returns the name of the room for the log.
@@ -65,7 +66,7 @@ impl RoomWriter {
         self.room.guard.as_ref().is_some_and(|guard| guard.is_lost())
     }
 
-    fn storage(&self) -> Option<&FileStorage> {
+    fn storage(&self) -> Option<&RoomStorage> {
         match &self.state {
             WriterState::Open(open) => Some(&open.storage),
             WriterState::Running(writer, _) => Some(writer.storage()),
@@ -149,12 +150,8 @@ impl RoomWriter {
                 writer.set_epoch(epoch);
                 let snapshot = snapshot(writer.run().identity.clone());
                 let written = writer.snapshot(&snapshot, now_ms());
-                let retention = Retention {
-                    bytes: limits::JOURNAL_RETAINED_BYTES,
-                    age_ms: limits::JOURNAL_RETAINED_AGE.as_millis() as u64,
-                };
                 if written.is_ok()
-                    && let Err(error) = writer.retain(retention, now_ms())
+                    && let Err(error) = writer.retain(self.retention, now_ms())
                 {
                     warn!("old files of the journal remain: {error}");
                 }

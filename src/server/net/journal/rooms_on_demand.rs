@@ -1,55 +1,54 @@
 //! Journals of rooms on demand: recovered when a client requests the room, in a cluster after this
 //! process has acquired its lease.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 
-use super::start::{log_reports, open_world};
-use super::{FileStorage, JournaledRoom, OpenJournal, RoomJournals, room_directory_name};
+use super::place::JournalPlace;
+use super::start::{log_reports, open_world, set_aside_report};
+use super::{JournaledRoom, OnRefusedJournal, OpenJournal, RoomJournals};
 use crate::packet::routes::redact_room_name;
 use crate::server::cluster::LeaseGuard;
 use crate::server::journal::{
-    FilePosition, Inspection, JournalStorage as _, WorldIdentity, claim, highest_fence, inspect, repair,
+    FilePosition, Inspection, JournalStorage as _, RecoveryError, WorldIdentity, claim, highest_fence,
+    inspect, repair,
 };
 use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
-use crate::util::os;
-
-/// Returns a directory for the log, without the whole name of a private room.
-fn shown(directory: &Path) -> String {
-    redact_room_name(&directory.to_string_lossy()).into_owned()
-}
 
 impl RoomJournals {
-    /// Returns the highest fence in the directory of a room; 0 without a directory. A new lease
-    /// must have a higher one.
+    /// Returns the description of a room's journal for the log, without the whole name of a private
+    /// room.
+    fn describe(&self, path_name: &str) -> String {
+        redact_room_name(&self.place.describe(path_name)).into_owned()
+    }
+
+    /// Returns the highest fence of a room's files; 0 without files. A new lease must have a higher
+    /// one.
     ///
     /// # Errors
-    /// The directory cannot be read.
+    /// The files cannot be listed.
     pub fn room_fence(&self, path_name: &str) -> Result<u64, String> {
-        let directory = self.directory.join(room_directory_name(path_name));
-        match highest_fence(&FileStorage::new(directory.clone())) {
+        match highest_fence(&self.place.room(JournalPlace::room_name(path_name))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            fence => fence.map_err(|error| format!("{}: {error}", shown(&directory))),
+            fence => fence.map_err(|error| format!("{}: {error}", self.describe(path_name))),
         }
     }
 
     /// Returns whether a room has a journal from which it continues.
     pub fn has_world(&self, path_name: &str) -> bool {
-        let storage = FileStorage::new(self.directory.join(room_directory_name(path_name)));
+        let storage = self.place.room(JournalPlace::room_name(path_name));
         storage.names().is_ok_and(|names| names.iter().any(|name| FilePosition::of(name).is_some()))
     }
 
-    /// Recovers a room from its journal, or creates it with a new world if it has none. `params`
-    /// are the parameters of a new world; a journal may have another seed. `lease` is the fence and
-    /// the validity of the room's lease, in a cluster. `now` is the time of the server's clock.
-    /// Also returns whether the room had a journal.
+    /// Recovers a room from its journal, or creates it with a new world if it has none, or by
+    /// [`OnRefusedJournal::NewWorld`]. `params` are the parameters of a new world; a journal may
+    /// have another seed. `lease` is the fence and the validity of the room's lease, in a cluster.
+    /// `now` is the time of the server's clock. Also returns whether the room had a journal.
     ///
     /// # Errors
     /// Another process has a higher fence, or the journal cannot be recovered.
@@ -61,31 +60,59 @@ impl RoomJournals {
         lease: Option<(u64, Arc<LeaseGuard>)>,
         now: Duration,
     ) -> Result<(Box<TcpRoom>, bool), String> {
-        let directory = self.directory.join(room_directory_name(path_name));
-        let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", shown(&directory));
+        let room_name = JournalPlace::room_name(path_name);
         if !self.wait_for_end(path_name) {
-            return Err(refused(&"an earlier room of this name still uses the files"));
+            return Err(format!(
+                "{}: an earlier room of this name still uses the files",
+                self.describe(room_name)
+            ));
         }
-        fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
-        os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
-        let mut storage = FileStorage::new(directory.clone());
+        let recover = |options| self.recover_room(game, params, (path_name, options), lease.clone(), now);
+        let recovered = match recover(options.clone()) {
+            Err(RoomError::Refused(why)) if self.settings.on_refused == OnRefusedJournal::NewWorld => {
+                let title = format!("room {}", options.name);
+                let aside = self.place.set_aside(room_name)?;
+                log_reports(&[(true, set_aside_report(&title, &why, &redact_room_name(&aside)))]);
+                recover(options)
+            }
+            recovered => recovered,
+        };
+        recovered.map_err(|(RoomError::Refused(why) | RoomError::Failed(why))| {
+            format!("{}: {why}", self.describe(room_name))
+        })
+    }
+
+    fn recover_room(
+        &self,
+        game: &TcpGameFactory,
+        params: &WorldParams,
+        (path_name, options): (&str, RoomConfig),
+        lease: Option<(u64, Arc<LeaseGuard>)>,
+        now: Duration,
+    ) -> Result<(Box<TcpRoom>, bool), RoomError> {
+        let failed = |error: &dyn std::fmt::Display| RoomError::Failed(error.to_string());
+        let mut storage =
+            self.place.create_room(JournalPlace::room_name(path_name)).map_err(|error| failed(&error))?;
         if let Some((fence, _)) = &lease
-            && !claim(&mut storage, *fence).map_err(|error| refused(&error))?
+            && !claim(&mut storage, *fence).map_err(|error| failed(&error))?
         {
-            return Err(refused(&"another process has acquired the room"));
+            return Err(failed(&"another process has acquired the room"));
         }
-        let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
+        let inspection = inspect(&storage, None).map_err(|error| match error {
+            RecoveryError::Io { .. } => failed(&error),
+            RecoveryError::Damage(damage) => RoomError::Refused(damage.to_string()),
+        })?;
         let mut params = params.clone();
         params.seed = inspection.snapshot.as_ref().map_or(params.seed, |snapshot| snapshot.identity.seed);
         let identity = WorldIdentity::new(path_name, game.about.name, (game.about.rules_hash)(), &params);
         let title = format!("room {}", options.name);
         let opened = open_world(game, (&params, &identity), (&storage, &inspection), options, (&title, now));
-        let (room, reports) = opened.map_err(|why| refused(&why))?;
+        let (room, reports) = opened.map_err(RoomError::Refused)?;
         log_reports(&reports);
         let confirmed = Arc::new(AtomicU64::new(if lease.is_some() { 0 } else { u64::MAX }));
         let (fence, guard) = lease.unzip();
         let fence = fence.unwrap_or(inspection.last_fence);
-        repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
+        repair(&mut storage, &inspection, fence).map_err(|error| failed(&error))?;
         let Inspection { next_sequence, last_run, .. } = &inspection;
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         let journaled = JournaledRoom { number, guard, confirmed };
@@ -100,4 +127,12 @@ impl RoomJournals {
         self.rooms.lock().insert(path_name.to_owned(), journaled);
         Ok((room, inspection.snapshot.is_some()))
     }
+}
+
+/// The reason why a room cannot be opened.
+enum RoomError {
+    /// Its journal cannot be recovered.
+    Refused(String),
+    /// The storage has failed, or another process has the room.
+    Failed(String),
 }

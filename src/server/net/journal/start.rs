@@ -1,9 +1,8 @@
-//! The directory of `--journal` at the start of a server: locks it, and recovers the rooms.
+//! The journals at the start of a server: locks their directory, and recovers the rooms.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
@@ -11,9 +10,9 @@ use std::time::Duration;
 use tickwire_sim::WorldParams;
 use tracing::{info, warn};
 
+use super::place::{JournalPlace, RoomStorage};
 use super::queue::JournalQueue;
-use super::{FileStorage, JournalSettings, JournaledRoom, OnRefusedJournal, OpenJournal, RoomJournals};
-use crate::limits;
+use super::{JournalSettings, JournaledRoom, OnRefusedJournal, OpenJournal, RoomJournals};
 use crate::server::journal::{
     Inspection, JournalSnapshot, Record, WorldIdentity, inspect, named_world, repair,
 };
@@ -25,45 +24,28 @@ use crate::util::sync::{Condvar, Mutex};
 
 /// The file whose lock says that a process uses the directory. No room has this name.
 const LOCK: &str = "_lock";
-/// The directory of the default room. No room has this name.
-const DEFAULT_ROOM: &str = "_default";
-
-/// Returns the name of a room's directory.
-pub fn room_directory_name(room: &str) -> &str {
-    if room.is_empty() { DEFAULT_ROOM } else { room }
-}
-
-/// The locked directory, and the rooms that were recovered so far.
+/// The journals of a starting server: their place, and the rooms that were recovered so far.
 #[derive(Debug)]
-pub struct JournalDirectory {
-    directory: PathBuf,
+pub struct RecoveringJournals {
+    place: JournalPlace,
     settings: JournalSettings,
-    lock: File,
+    /// The lock of the directory.
+    lock: Option<File>,
     rooms: BTreeMap<String, JournaledRoom>,
     open: Vec<OpenJournal>,
     /// Messages for the log, which starts later.
     reports: Reports,
 }
 
-impl JournalDirectory {
+impl RecoveringJournals {
     /// Creates the directory if necessary, and locks it. Processes of a cluster share the lock.
     ///
     /// # Errors
     /// The directory cannot be used, or another process uses it.
-    pub fn open(directory: &Path, settings: JournalSettings) -> Result<JournalDirectory, String> {
-        let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
-        fs::create_dir_all(directory).map_err(|error| refused(&error))?;
-        let lock = os::open_private(&directory.join(LOCK)).map_err(|error| refused(&error))?;
-        match if settings.is_shared { lock.try_lock_shared() } else { lock.try_lock() } {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let rule = "another process uses this directory; stop it, or choose another directory";
-                return Err(refused(&rule));
-            }
-            Err(TryLockError::Error(error)) => return Err(refused(&format!("cannot be locked: {error}"))),
-        }
+    pub fn open(place: JournalPlace, settings: JournalSettings) -> Result<RecoveringJournals, String> {
+        let lock = lock(&place, settings.is_shared).map_err(|why| format!("--journal {place}: {why}"))?;
         let (rooms, open, reports) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Ok(JournalDirectory { directory: directory.to_owned(), settings, lock, rooms, open, reports })
+        Ok(RecoveringJournals { place, settings, lock, rooms, open, reports })
     }
 
     /// Recovers a room, or creates it with a new world if it has no journal yet, or by
@@ -84,32 +66,12 @@ impl JournalDirectory {
         let name = options.name.to_string();
         match self.recover_room(game, params, options.clone()) {
             Err(why) if self.settings.on_refused == OnRefusedJournal::NewWorld => {
-                let aside = self.set_aside(room_directory_name(&name))?;
-                self.reports.push((
-                    true,
-                    format!(
-                        "{}: {why}; the world is new, and the old journal is {}",
-                        title(&name),
-                        aside.display()
-                    ),
-                ));
+                let aside = self.place.set_aside(JournalPlace::room_name(&name))?;
+                self.reports.push((true, set_aside_report(&title(&name), &why, &aside)));
                 self.recover_room(game, params, options)
             }
             opened => opened,
         }
-    }
-
-    /// Renames the directory of a room. Returns its new path.
-    fn set_aside(&self, room: &str) -> Result<PathBuf, String> {
-        let mut names = (0..limits::MAX_SET_ASIDE_JOURNALS)
-            .map(|number| self.directory.join(format!("{room}.refused-{number}")));
-        let aside = names.find(|path| !path.exists());
-        let aside = aside.ok_or_else(|| {
-            format!("{}: too many journals were set aside; remove some", self.directory.display())
-        })?;
-        fs::rename(self.directory.join(room), &aside)
-            .map_err(|error| format!("{}: {error}", aside.display()))?;
-        Ok(aside)
     }
 
     fn recover_room(
@@ -119,13 +81,12 @@ impl JournalDirectory {
         options: RoomConfig,
     ) -> Result<Box<TcpRoom>, String> {
         let name = options.name.to_string();
-        let directory = self.directory.join(room_directory_name(&name));
-        let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
+        let room_name = JournalPlace::room_name(&name);
+        let described = self.place.describe(room_name);
+        let refused = |why: &dyn std::fmt::Display| format!("--journal {described}: {why}");
         let rules_hash = (game.about.rules_hash)();
         let identity = WorldIdentity::new(&name, game.about.name, rules_hash, params);
-        fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
-        os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
-        let mut storage = FileStorage::new(directory.clone());
+        let mut storage = self.place.create_room(room_name).map_err(|error| refused(&error))?;
         let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
         // The server's clock is at zero.
         let opened = open_world(
@@ -151,16 +112,35 @@ impl JournalDirectory {
         log_reports(&self.reports);
         Arc::new(RoomJournals {
             settings: self.settings,
-            directory: self.directory,
+            place: self.place,
             queue: JournalQueue::default(),
             rooms: Mutex::new(self.rooms),
             room_ended: Condvar::new(),
             next_number: AtomicUsize::new(self.open.len()),
             open: Mutex::new(self.open),
             error: Mutex::default(),
-            lock: Mutex::new(Some(self.lock)),
+            lock: Mutex::new(self.lock),
         })
     }
+}
+
+/// Locks the directory of journals.
+fn lock(place: &JournalPlace, is_shared: bool) -> Result<Option<File>, String> {
+    let JournalPlace::Directory(directory) = place;
+    fs::create_dir_all(directory).map_err(|error| error.to_string())?;
+    let lock = os::open_private(&directory.join(LOCK)).map_err(|error| error.to_string())?;
+    match if is_shared { lock.try_lock_shared() } else { lock.try_lock() } {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => {
+            Err("another process uses this directory; stop it, or choose another directory".to_owned())
+        }
+        Err(TryLockError::Error(error)) => Err(format!("cannot be locked: {error}")),
+    }
+}
+
+/// Describes that a journal was set aside, for the log.
+pub fn set_aside_report(title: &str, why: &str, aside: &str) -> String {
+    format!("{title}: {why}; the world is new, and the old journal is {aside}")
 }
 
 fn title(room: &str) -> String {
@@ -185,7 +165,7 @@ const OTHER_RULES: &str = "the last run of those rules did not stop, but was kil
 pub fn open_world(
     game: &TcpGameFactory,
     (params, identity): (&WorldParams, &WorldIdentity),
-    (storage, inspection): (&FileStorage, &Inspection),
+    (storage, inspection): (&RoomStorage, &Inspection),
     options: RoomConfig,
     (title, now): (&str, Duration),
 ) -> Result<(Box<TcpRoom>, Reports), String> {

@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use super::queue::{JournalEnd, JournalEntry, JournaledTick, NamedWorld, TakenEntries};
 use super::room_writer::RoomWriter;
-use super::{Durability, OnJournalError, RoomJournals};
+use super::{Durability, OnJournalError, OpenJournal, RoomJournals};
 use crate::limits;
 use crate::server::journal::JournalError;
 use crate::server::net::server_state::{ServerState, ShutdownStage};
@@ -47,7 +47,9 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
             return Err(JournalError::Failed);
         }
         let opened = std::mem::take(&mut *journals.open.lock());
-        rooms.extend(opened.into_iter().map(|open| (open.room.number, RoomWriter::new(open))));
+        let begin =
+            |open: OpenJournal| (open.room.number, RoomWriter::new(open, journals.settings.retention));
+        rooms.extend(opened.into_iter().map(begin));
         let has_entries = !entries.is_empty();
         for entry in entries {
             match entry {
