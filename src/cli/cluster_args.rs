@@ -31,6 +31,11 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
+    /// The URL of the cluster.
+    pub fn url(&self) -> Option<&str> {
+        self.cluster.as_deref()
+    }
+
     /// Whether the server belongs to a cluster.
     pub fn is_on(&self) -> bool {
         self.cluster.is_some()

@@ -13,7 +13,7 @@ use super::game_list::GameList;
 use super::output::{CliError, print};
 use crate::limits;
 use crate::server::journal::{
-    FileKind, Inspection, JournalPart, JournalSnapshot, JournalStorage as _, check, history, inspect,
+    FileKind, Inspection, JournalHistory, JournalSnapshot, JournalStorage as _, check, history, inspect,
     truncate,
 };
 use crate::server::net::journal::{JournalPlace, JournalSettings, RecoveringJournals};
@@ -35,19 +35,19 @@ enum Action {
     /// Check all files, and print what a server would recover. Changes nothing. A server may be
     /// running; the end of its last file then looks like a torn tail.
     Check {
-        /// The directory of --journal.
+        /// The directory of --journal, or the URL of the Redis that has the journals.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
     /// Give up everything from the first damage on, so that a server can recover the rest.
     Truncate {
-        /// The directory of --journal.
+        /// The directory of --journal, or the URL of the Redis that has the journals.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
     /// Write a room's ticks as a capture, which `tickwire replay` reads.
     Export {
-        /// The directory of --journal.
+        /// The directory of --journal, or the URL of the Redis that has the journals.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
         /// The capture to write. An existing file is not overwritten.
@@ -67,18 +67,13 @@ enum Action {
 /// Runs the command and prints the result.
 pub fn run(command: &JournalCommand, games: &GameList) -> Result<(), CliError> {
     match &command.action {
-        Action::Check { directory } => run_check(&place(directory)),
-        Action::Truncate { directory } => run_truncate(&place(directory)),
+        Action::Check { directory } => run_check(&JournalPlace::of_tool(directory)?),
+        Action::Truncate { directory } => run_truncate(&JournalPlace::of_tool(directory)?),
         Action::Export { directory, out, room, minutes } => {
             let rooms = [JournalPlace::room_name(room).to_owned()];
-            export((&place(directory), &rooms), *minutes, out, games)
+            export((&JournalPlace::of_tool(directory)?, &rooms), *minutes, out, games)
         }
     }
-}
-
-/// Returns the place of journals in an argument.
-fn place(directory: &Path) -> JournalPlace {
-    JournalPlace::Directory(directory.to_owned())
 }
 
 /// Returns the names of the rooms.
@@ -127,6 +122,9 @@ fn run_truncate(place: &JournalPlace) -> Result<(), CliError> {
     // Holds the lock, so that no server uses the directory meanwhile.
     let _lock = RecoveringJournals::open(place.clone(), JournalSettings::default())?;
     for room in rooms(place)? {
+        if place.is_leased(&room).map_err(|error| format!("{place}: {error}"))? {
+            return Err(format!("{}: a process has this room; stop it first", place.describe(&room)));
+        }
         let (mut storage, room) = (place.room(&room), place.describe(&room));
         let mut text = String::new();
         for damage in truncate(&mut storage).map_err(|error| format!("{room}: {error}"))? {
@@ -167,7 +165,7 @@ impl JournalCapture {
     /// Writes the ticks of all rooms in the directory of `--journal`, or of one room, if the
     /// directory is its own. They begin this number of minutes before the end.
     pub fn write(directory: &Path, minutes: u64, games: &GameList) -> Result<JournalCapture, CliError> {
-        let place = place(directory);
+        let place = JournalPlace::of_tool(directory)?;
         let names = place.room("").names().unwrap_or_default();
         let is_room = names.iter().any(|name| FileKind::Snapshot.position_of(name).is_some());
         let rooms = if is_room { vec![String::new()] } else { rooms(&place)? };
@@ -203,55 +201,45 @@ fn capture(
     let failed = |room: &str, error: &dyn Display| format!("{}: {error}", place.describe(room));
     let mut histories = Vec::new();
     for room in rooms {
-        let parts = history(&place.room(room), minutes.saturating_mul(60_000));
-        let parts = parts.map_err(|error| failed(room, &error))?;
-        if parts.is_empty() {
-            return Err(failed(room, &"the journal is empty"));
-        }
-        histories.push((room, parts));
+        let found = history(&place.room(room), minutes.saturating_mul(60_000));
+        let found = found.map_err(|error| failed(room, &error))?;
+        histories.push((room, found.ok_or_else(|| failed(room, &"the journal is empty"))?));
     }
-    let created_ms = histories.iter().flat_map(|(_, parts)| parts).map(|part| part.created_ms).min();
-    let created_ms = created_ms.unwrap_or_default();
+    let created_ms = histories.iter().map(|(_, history)| history.created_ms).min().unwrap_or_default();
     let mut writer = CaptureWriter::new(Duration::from_millis(created_ms));
     writer.begin(true);
     writer.tables(Duration::ZERO, &games.codes.texts());
     let mut written = (0, 0);
-    for (room, parts) in &histories {
-        let count =
-            write_room(&mut writer, (parts, created_ms), games).map_err(|error| failed(room, &error))?;
-        written = (count, parts.first().map_or(0, |part| part.snapshot.tick));
+    for (room, history) in &histories {
+        let began = Duration::from_millis(history.created_ms.saturating_sub(created_ms));
+        let count = write_room(&mut writer, (history, began), games).map_err(|error| failed(room, &error))?;
+        written = (count, history.snapshot.tick);
     }
     Ok((writer.blocks, written.0, written.1))
 }
 
-/// Writes the worlds and the ticks of a room. The capture begins at this time, in milliseconds since
-/// 1970. Returns the number of ticks.
+/// Writes the world and the ticks of a room, which begin at this time of the capture. Returns the
+/// number of ticks.
 fn write_room(
     writer: &mut CaptureWriter,
-    (parts, began_ms): (&[JournalPart], u64),
+    (JournalHistory { snapshot, records, .. }, began): (&JournalHistory, Duration),
     games: &GameList,
 ) -> Result<u32, String> {
-    let Some(JournalPart { snapshot, .. }) = parts.first() else { return Ok(0) };
     let game = games.named(&snapshot.identity.game).map_err(|error| error.to_string())?;
     let name = &*snapshot.identity.room;
     let paths =
         game.about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
     let record = WorldRecord::Room { game: Untrusted::new(game.about.name), paths: paths.collect() };
     writer.record(name, Duration::ZERO, &record);
-    let (mut count, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));
-    for JournalPart { snapshot, records, created_ms } in parts {
-        let began = Duration::from_millis(created_ms.saturating_sub(began_ms));
-        write_world(writer, began, snapshot);
-        let mut ticks = 0;
-        let replayed = (game.replay_journal)(snapshot, records, &mut |checksum, frame| {
-            let at = began + Duration::from_secs(1) * ticks / tick_hz;
-            writer.record(name, at, &WorldRecord::Tick { checksum, frame });
-            ticks += 1;
-        });
-        replayed.map_err(|error| error.to_string())?;
-        count += ticks;
-    }
-    Ok(count)
+    write_world(writer, began, snapshot);
+    let (mut ticks, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));
+    let replayed = (game.replay_journal)(snapshot, records, &mut |checksum, frame| {
+        let at = began + Duration::from_secs(1) * ticks / tick_hz;
+        writer.record(name, at, &WorldRecord::Tick { checksum, frame });
+        ticks += 1;
+    });
+    replayed.map_err(|error| error.to_string())?;
+    Ok(ticks)
 }
 
 fn write_world(writer: &mut CaptureWriter, at: Duration, snapshot: &JournalSnapshot) {

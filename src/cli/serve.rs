@@ -200,7 +200,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let games = games.as_ref().unwrap_or(all);
     let mut config = config(args, games, &options.unwrap_or_default())?;
     config.data = Arc::new(args.journal.open_data()?);
-    let mut journal = args.journal.open(args.cluster.is_on())?;
+    let mut journal = args.journal.open(args.cluster.url())?;
     let rooms = rooms(&config, args, games, &mut journal)?;
     rooms
         .iter()

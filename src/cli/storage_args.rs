@@ -1,12 +1,12 @@
 //! The options for storage: `--journal` and its settings, and `--database`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::output::CliError;
 use crate::limits;
-use crate::server::journal::Retention;
 use crate::server::net::journal::{
     Durability, JournalPlace, JournalSettings, OnJournalError, OnRefusedJournal, RecoveringJournals,
 };
@@ -17,7 +17,8 @@ use crate::server::net::server_data::ServerData;
 pub struct StorageArgs {
     /// Directory in which the rooms write journals, from which they continue after a crash or a
     /// stop; after a stop also in a program with other rules. Clients have a minute to resume. With
-    /// --cluster, only rooms on demand have journals.
+    /// --cluster, only rooms on demand have journals; then it is a directory that all processes
+    /// share, or `redis` for journals in the Redis of the cluster.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with = "restore")]
     journal: Option<PathBuf>,
     /// When the commands of a tick are on the disk: tick, before they are acknowledged; second, at
@@ -32,9 +33,10 @@ pub struct StorageArgs {
     #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_REFUSED_JOURNAL")]
     on_refused_journal: OnRefusedArg,
     /// Maximum size of the files of each room in megabytes (10^6 bytes). The oldest are removed, but
-    /// never those that a recovery needs: the last two snapshots and the records after them.
-    #[arg(long, value_name = "N", default_value_t = limits::JOURNAL_RETAINED_BYTES / 1_000_000, env = "TICKWIRE_JOURNAL_MEGABYTES")]
-    journal_megabytes: u64,
+    /// never those that a recovery needs: the last two snapshots and the records after them. Default: 1000,
+    /// and 0 in Redis.
+    #[arg(long, value_name = "N", env = "TICKWIRE_JOURNAL_MEGABYTES")]
+    journal_megabytes: Option<u64>,
     /// Maximum age of the files of each room in hours, with the same exception.
     #[arg(long, value_name = "N", default_value_t = limits::JOURNAL_RETAINED_AGE.as_secs() / 3_600, env = "TICKWIRE_JOURNAL_HOURS")]
     journal_hours: u64,
@@ -75,7 +77,7 @@ impl StorageArgs {
     }
 
     /// Opens and locks the directory, which the processes of a cluster share.
-    pub fn open(&self, is_shared: bool) -> Result<Option<RecoveringJournals>, CliError> {
+    pub fn open(&self, cluster: Option<&str>) -> Result<Option<RecoveringJournals>, CliError> {
         let settings = JournalSettings {
             durability: match self.durability {
                 DurabilityArg::Tick => Durability::Tick,
@@ -90,13 +92,11 @@ impl StorageArgs {
                 OnRefusedArg::Stop => OnRefusedJournal::Stop,
                 OnRefusedArg::NewWorld => OnRefusedJournal::NewWorld,
             },
-            retention: Retention {
-                bytes: self.journal_megabytes.saturating_mul(1_000_000),
-                age_ms: self.journal_hours.saturating_mul(3_600_000),
-            },
-            is_shared,
+            retained_bytes: self.journal_megabytes.map(|megabytes| megabytes.saturating_mul(1_000_000)),
+            retained_age: Some(Duration::from_secs(self.journal_hours.saturating_mul(3_600))),
+            is_shared: cluster.is_some(),
         };
-        let place = self.journal.clone().map(JournalPlace::Directory);
-        place.map(|place| RecoveringJournals::open(place, settings)).transpose()
+        let place = |text| JournalPlace::of_server(text, cluster).map_err(|rule| format!("--journal {rule}"));
+        self.journal.as_deref().map(|text| RecoveringJournals::open(place(text)?, settings)).transpose()
     }
 }

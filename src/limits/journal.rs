@@ -19,6 +19,9 @@ pub const JOURNAL_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 pub const JOURNAL_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 /// Time between two snapshots of a room. A recovery replays at most the ticks of this time.
 pub const JOURNAL_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(60);
+/// Time between two snapshots while the storage has lost files and the writer thread cannot begin
+/// the journal again, because the lease of the room is over.
+pub const JOURNAL_REPEATED_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Ticks between two checksum records. A recovery compares them with the world that it replays.
 pub const JOURNAL_CHECKSUM_TICKS: u32 = 300;
 /// Number of snapshots that retention never removes, with the records after the older one: if the
@@ -29,6 +32,13 @@ pub const JOURNAL_MIN_SNAPSHOTS: usize = 2;
 pub const JOURNAL_RETAINED_BYTES: u64 = 1_000_000_000;
 /// Default of `--journal-hours`: maximum age of a closed segment, with the same exception.
 pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Maximum time of one request to the Redis that has the journals, and of connecting to it. A
+/// segment of 16 MiB takes a fraction of a second in a data centre.
+pub const JOURNAL_STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval at which the writer thread repeats a request while that Redis cannot be reached.
+pub const JOURNAL_STORE_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum time that a stopping server waits for that Redis.
+pub const JOURNAL_STORE_STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum time that the thread of an ending room waits for the writer thread. After this time, the
 /// files of its journal may remain.
 pub const JOURNAL_END_TIMEOUT: Duration = Duration::from_secs(10);

@@ -22,6 +22,7 @@ use super::journal::JournalCapture;
 use super::output::{CliError, check_written, print, print_error};
 use super::tables;
 use super::{playback, value_parsers};
+use crate::server::net::journal::JournalPlace;
 use crate::tools::capture::{self, Untrusted};
 use crate::tools::replay::json::{self, counts, hex};
 use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayOptions, ReplyDiff, Report};
@@ -80,7 +81,7 @@ pub struct ReplayArgs {
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     let mut captures = Vec::new();
     let mut capture_of = |file: &Path| -> Result<PathBuf, CliError> {
-        if !file.is_dir() {
+        if !file.is_dir() && !JournalPlace::is_url(file) {
             return Ok(file.to_owned());
         }
         let capture = JournalCapture::write(file, args.minutes, games)?;

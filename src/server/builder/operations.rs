@@ -19,8 +19,9 @@ impl Server {
     /// Sets the directory in which the rooms write journals, from which they continue after a crash
     /// or a stop; after a stop also with other rules. Clients have at least a minute to resume.
     /// Rooms on demand continue when a client requests them; with [`Server::cluster`], only they
-    /// have journals. One process at a time uses a directory, or the processes of one cluster. Not
-    /// possible together with [`RoomSpec::restore`].
+    /// have journals. One process at a time uses a directory, or the processes of one cluster. With
+    /// `redis`, the Redis of [`Server::cluster`] has the journals. Not possible together with
+    /// [`RoomSpec::restore`].
     #[must_use]
     pub fn journal(self, directory: impl Into<PathBuf>) -> Server {
         Server { journal: Some(directory.into()), ..self }
@@ -46,11 +47,11 @@ impl Server {
         Server { journal_settings: JournalSettings { on_error, ..self.journal_settings }, ..self }
     }
 
-    /// Sets the maximum bytes of the files of each room's journal; 10^9 by default. The oldest are
-    /// removed, but never those that a recovery needs.
+    /// Sets the maximum bytes of the files of each room's journal; 10^9 by default, and 0 in Redis.
+    /// The oldest are removed, but never those that a recovery needs.
     #[must_use]
     pub fn journal_bytes(mut self, bytes: u64) -> Server {
-        self.journal_settings.retention.bytes = bytes;
+        self.journal_settings.retained_bytes = Some(bytes);
         self
     }
 
@@ -58,7 +59,7 @@ impl Server {
     /// default.
     #[must_use]
     pub fn journal_age(mut self, age: Duration) -> Server {
-        self.journal_settings.retention.age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        self.journal_settings.retained_age = Some(age);
         self
     }
 

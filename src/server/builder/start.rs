@@ -32,8 +32,8 @@ impl Server {
             config.data = Arc::new(ServerData::open(file).map_err(failed)?);
         }
         let settings = JournalSettings { is_shared: self.cluster.is_some(), ..self.journal_settings };
-        let place = self.journal.clone().map(JournalPlace::Directory);
-        let journal = place.map(|place| RecoveringJournals::open(place, settings));
+        let place = |path| JournalPlace::of_server(path, self.cluster.as_deref());
+        let journal = self.journal.as_deref().map(|path| RecoveringJournals::open(place(path)?, settings));
         let mut journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
         let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut journal);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;

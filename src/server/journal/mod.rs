@@ -32,7 +32,7 @@ mod truncation;
 mod writer;
 
 pub use fence::{claim, highest_fence, remove_journal};
-pub use history::{JournalPart, history};
+pub use history::{JournalHistory, history};
 pub use identity::WorldIdentity;
 pub use record::{Record, RecordBody};
 pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, named_world, repair};

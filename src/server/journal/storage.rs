@@ -88,6 +88,9 @@ pub trait JournalStorage: fmt::Debug {
 
     /// Removes the directory if it is empty.
     fn remove_directory(&mut self) {}
+
+    /// Makes later operations wait while the storage cannot be reached.
+    fn wait_for_store(&mut self) {}
 }
 
 impl<S: JournalStorage + ?Sized> JournalStorage for Box<S> {
@@ -133,6 +136,10 @@ impl<S: JournalStorage + ?Sized> JournalStorage for Box<S> {
 
     fn remove_directory(&mut self) {
         (**self).remove_directory();
+    }
+
+    fn wait_for_store(&mut self) {
+        (**self).wait_for_store();
     }
 }
 

@@ -36,13 +36,6 @@ pub struct Retention {
     pub age_ms: u64,
 }
 
-impl Default for Retention {
-    fn default() -> Retention {
-        let age_ms = limits::JOURNAL_RETAINED_AGE.as_millis() as u64;
-        Retention { bytes: limits::JOURNAL_RETAINED_BYTES, age_ms }
-    }
-}
-
 /// The reason why a journal cannot be written. After any error the writer writes nothing: a failed
 /// sync may have lost bytes that a later sync reports as written.
 #[derive(Debug)]
@@ -146,6 +139,11 @@ impl<S: JournalStorage> JournalWriter<S> {
     /// The constants of the run.
     pub fn run(&self) -> &JournalRun {
         &self.run
+    }
+
+    /// The sequence of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
     }
 
     /// Begins another run with the next snapshot, unless the epoch is unchanged: the room has

@@ -1,10 +1,8 @@
 //! The fixture of the cluster tests: a Redis server, a balancer, and clients that reconnect.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire::internal::games::moo::world::Action;
-use tickwire::internal::server::journal::{FileKind, FilePosition, Record, RecordBody, SegmentHeader};
+use tickwire::internal::server::journal::{
+    FileKind, FilePosition, JournalStorage as _, Record, RecordBody, SegmentHeader,
+};
+use tickwire::internal::server::net::journal::{JournalPlace, RoomStorage};
 use tickwire::sim::command_frame;
 
 use crate::journal::Walker;
@@ -84,23 +85,23 @@ pub fn prefix(room: usize) -> String {
     format!("/r/room-{room}")
 }
 
-/// The tick of each command that a recovery of the room includes, by player and sequence: the records of each
-/// fence up to the first record of the next one.
-pub fn journaled(room: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
-    let names = fs::read_dir(room)
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+/// The tick of each command in the segments of a room that a recovery includes, by player and sequence: the
+/// records of each fence up to the first record of the next one. Also the first tick of the segments.
+pub fn journaled(storage: &RoomStorage) -> (BTreeMap<(u16, u64), Vec<u32>>, u32) {
+    let names = storage.names().expect("a list");
     let positions: BTreeSet<(FilePosition, String)> =
-        names.filter_map(|name| Some((FilePosition::of(&name)?, name))).collect();
+        names.into_iter().filter_map(|name| Some((FilePosition::of(&name)?, name))).collect();
     let mut commands: BTreeMap<(u16, u64), Vec<u32>> = BTreeMap::new();
+    let mut first_tick = u32::MAX;
     for (position, name) in positions.iter().filter(|(_, name)| FileKind::Segment.position_of(name).is_some())
     {
         let later = positions.iter().filter(|(other, _)| other.fence > position.fence);
         let end = later.map(|(other, _)| other.sequence).min().unwrap_or(u64::MAX);
-        let bytes = fs::read(room.join(name)).expect("a segment");
+        let bytes = storage.read(name).expect("a segment");
         let (header, mut at) = SegmentHeader::decode(&bytes).expect("a header");
         while let Ok((record, length)) = Record::decode(&bytes[at..], header.salt) {
             at += length;
+            first_tick = first_tick.min(record.tick);
             let RecordBody::Frame(frame) = record.body else { continue };
             if record.sequence < end {
                 for command in command_frame::decode::<Action>(&frame).expect("a frame").commands {
@@ -109,7 +110,7 @@ pub fn journaled(room: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
             }
         }
     }
-    commands
+    (commands, first_tick)
 }
 
 /// A client that reconnects, and what it has seen.
@@ -166,15 +167,26 @@ impl Client {
         }
     }
 
-    /// Checks that each acknowledged command is in the journal once, and that the body was always the same.
-    pub fn check(&self, room: usize, directory: &Path) -> usize {
-        let journaled = journaled(&directory.join(format!("room-{room}")));
+    /// Checks that each acknowledged command since the first tick of the journal is in it once, and that the
+    /// body was always the same. Returns the number of these commands.
+    pub fn check(&self, room: usize, place: &JournalPlace) -> usize {
+        let (journaled, first_tick) = journaled(&place.room(&format!("room-{room}")));
         let acknowledged = self.acknowledged.lock().expect("no panic");
-        for (command, tick) in &*acknowledged {
+        let in_journal = acknowledged.iter().filter(|(_, tick)| **tick >= first_tick);
+        for (command, tick) in in_journal.clone() {
             assert_eq!(journaled.get(command), Some(&vec![*tick]), "command {command:?} of room {room}");
         }
         assert_eq!(self.players.lock().expect("no panic").len(), 1, "room {room}: the body");
-        acknowledged.len()
+        in_journal.count()
+    }
+}
+
+/// Ends the clients when it is dropped, also after a failed assertion: they would reconnect forever.
+pub struct EndsClients<'a>(pub &'a AtomicBool);
+
+impl Drop for EndsClients<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -2,6 +2,7 @@
 //! and its rooms and bodies return in another process; so they do after a stop, and while Redis is away.
 
 mod fixture;
+mod redis_journal;
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -12,9 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire::internal::server::net::NetemProxy;
+use tickwire::internal::server::net::journal::JournalPlace;
 use tickwire::internal::server::net::netem_proxy::ProxyConfig;
 
-use self::fixture::{Balancer, Client, NO_REDIS, Redis, prefix};
+use self::fixture::{Balancer, Client, EndsClients, NO_REDIS, Redis, prefix};
 use crate::journal::{Directory, Walker, metric};
 use crate::program::{Program, said_at_its_end, tickwire};
 use crate::support::PATIENCE;
@@ -100,6 +102,7 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
     let kills = long_kills();
     let mut slowest = Duration::ZERO;
     thread::scope(|scope| {
+        let _ends = EndsClients(&is_over);
         for (room, client) in clients.iter().enumerate() {
             let is_over = &is_over;
             scope.spawn(move || client.run(room, is_over));
@@ -129,10 +132,12 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
             programs.push(start());
             balancer.set(&programs);
         }
-        is_over.store(true, Ordering::Relaxed);
     });
-    let total: usize =
-        clients.iter().enumerate().map(|(room, client)| client.check(room, &directory.0)).sum();
+    let total: usize = clients
+        .iter()
+        .enumerate()
+        .map(|(room, client)| client.check(room, &JournalPlace::Directory(directory.0.clone())))
+        .sum();
     let (count, ms) = (kills.unwrap_or(KILLS), slowest.as_millis());
     println!("{count} kills, {total} acknowledged commands, slowest return {ms} ms");
     assert!(total > 0 && (kills.is_none() || slowest < RETURN_TIME), "{slowest:?}");
@@ -236,6 +241,7 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
     let program = Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (client, is_over) = (Client::at(program.address), AtomicBool::new(false));
     thread::scope(|scope| {
+        let _ends = EndsClients(&is_over);
         scope.spawn(|| client.run(0, &is_over));
         client.wait_for_acks(5);
         let port = redis.port;
@@ -263,10 +269,9 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
         assert!(later > ticks, "the room continues");
         let _redis = Redis::start(Some(port)).expect("installed");
         client.wait_for_acks(before + 5);
-        is_over.store(true, Ordering::Relaxed);
         assert_eq!(client.connections.load(Ordering::Relaxed), 1, "the client stays connected");
     });
-    client.check(0, &directory.0);
+    client.check(0, &JournalPlace::Directory(directory.0.clone()));
 }
 
 #[test]
@@ -281,6 +286,7 @@ fn a_process_that_is_separated_from_redis_ends_its_room_when_another_has_taken_i
     let other = Program::start(&mut serve(&directory.0, redis.address(), &[]));
     let (client, is_over) = (Client::at(separated.address), AtomicBool::new(false));
     thread::scope(|scope| {
+        let _ends = EndsClients(&is_over);
         scope.spawn(|| client.run(0, &is_over));
         client.wait_for_acks(5);
         proxy.stop();
@@ -289,10 +295,9 @@ fn a_process_that_is_separated_from_redis_ends_its_room_when_another_has_taken_i
         let taken = connect_until_taken(&other);
         drop(taken);
         client.wait_for_acks(client.acks.load(Ordering::Relaxed) + 5);
-        is_over.store(true, Ordering::Relaxed);
     });
     wait_for(&separated, "tickwire_cluster_rooms_lost_total", "1");
-    client.check(0, &directory.0);
+    client.check(0, &JournalPlace::Directory(directory.0.clone()));
 }
 
 /// Connects another client through a process until that process has the room itself.

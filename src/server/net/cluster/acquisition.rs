@@ -1,5 +1,7 @@
 //! Acquires the leases of rooms that this process creates.
 
+use std::io;
+
 use tracing::{debug, error};
 
 use super::membership::{Cluster, LeaseOutcome, RoomLease};
@@ -25,11 +27,15 @@ pub fn acquire(
     cluster: &Cluster,
     name: &str,
 ) -> Result<Result<RoomLease, &'static str>, Refusal> {
-    let fence = host.config.journal.as_ref().map_or(Ok(0), |journal| journal.room_fence(name));
-    let fence = fence.map_err(|why| {
-        error!("a room cannot be recovered: {why}");
-        Refusal::from_rule(503, UNRECOVERABLE)
-    })?;
+    let fence = match host.config.journal.as_ref().map_or(Ok(0), |journal| journal.room_fence(name)) {
+        Ok(fence) => fence,
+        // The journals are in Redis too.
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(Err(STORE_AWAY)),
+        Err(error) => {
+            error!("a room cannot be recovered: {error}");
+            return Err(Refusal::from_rule(503, UNRECOVERABLE));
+        }
+    };
     Ok(match cluster.acquire(name, fence) {
         Ok(LeaseOutcome::Acquired(lease)) => Ok(lease),
         Ok(LeaseOutcome::Held(_) | LeaseOutcome::Later) => Err(OWNER_AWAY),

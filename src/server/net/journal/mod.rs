@@ -16,6 +16,8 @@
 mod file_storage;
 mod place;
 mod queue;
+#[cfg_attr(not(feature = "cluster"), path = "no_redis_storage.rs")]
+mod redis_storage;
 mod room_journal;
 mod room_writer;
 mod rooms_on_demand;
@@ -25,7 +27,7 @@ mod writer_thread;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -82,8 +84,11 @@ pub struct JournalSettings {
     pub on_error: OnJournalError,
     /// The reaction to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
-    /// The files that a room retains besides those needed for a recovery.
-    pub retention: Retention,
+    /// Maximum bytes of a room's files, except those that a recovery needs; `None` for the default
+    /// of the place.
+    pub retained_bytes: Option<u64>,
+    /// Maximum age of a room's files, with the same exception; `None` for the default.
+    pub retained_age: Option<Duration>,
     /// Whether the processes of a cluster share the place. Then only rooms on demand, which
     /// have leases, have a journal.
     pub is_shared: bool,
@@ -99,6 +104,15 @@ struct JournaledRoom {
     /// The ticket up to which acks may be sent: the records were synced, and the process still had
     /// the room after the sync. The maximum outside a cluster.
     confirmed: Arc<AtomicU64>,
+    /// Whether the journal must begin again with a snapshot: the storage has lost files.
+    wants_snapshot: Arc<AtomicBool>,
+}
+
+impl JournaledRoom {
+    fn new(number: usize, guard: Option<Arc<LeaseGuard>>) -> JournaledRoom {
+        let confirmed = Arc::new(AtomicU64::new(if guard.is_some() { 0 } else { u64::MAX }));
+        JournaledRoom { number, guard, confirmed, wants_snapshot: Arc::default() }
+    }
 }
 
 /// A journal whose room has been recovered, and that waits for the room's first tick.
@@ -170,13 +184,22 @@ impl RoomJournals {
                 OnJournalError::Continue => "the server continues without a journal",
             };
             error!("the journal has failed: {reason}; {effect}");
+            self.place.give_up_after(Duration::ZERO);
             *self.error.lock() = Some(reason.to_owned());
         }
+    }
+
+    /// The files that a room retains besides those needed for a recovery.
+    fn retention(&self) -> Retention {
+        let age = self.settings.retained_age.unwrap_or(limits::JOURNAL_RETAINED_AGE);
+        let bytes = self.settings.retained_bytes.unwrap_or_else(|| self.place.default_retained_bytes());
+        Retention { bytes, age_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// Makes the writer thread end after the queued ticks.
     pub fn close(&self) {
         self.queue.close();
+        self.place.give_up_after(limits::JOURNAL_STORE_STOP_TIMEOUT);
     }
 
     /// Returns the error that stops the server.

@@ -22,6 +22,8 @@ pub struct RoomJournal {
     epoch: u64,
     /// Time of the next snapshot on the server's clock. The first tick of a run has one.
     snapshot_at: Duration,
+    /// Time from which a snapshot is taken if the writer thread wants one.
+    repeat_at: Duration,
     /// Tickets of ticks that are not durable yet, and their acks.
     held: VecDeque<(u64, Option<Arc<CommandAcks>>)>,
     /// Bytes of these acks.
@@ -40,6 +42,7 @@ impl RoomJournal {
             room: journaled,
             epoch,
             snapshot_at: Duration::ZERO,
+            repeat_at: Duration::ZERO,
             held: VecDeque::new(),
             held_bytes: 0,
         })
@@ -47,7 +50,7 @@ impl RoomJournal {
 
     /// Adds the outputs of a tick that the journal needs.
     pub fn request(&self, tick: u32, now: Duration, wants: TickRequest) -> TickRequest {
-        let snapshot = now >= self.snapshot_at;
+        let snapshot = self.is_snapshot_due(now);
         let checksum = snapshot || tick.is_multiple_of(limits::JOURNAL_CHECKSUM_TICKS);
         TickRequest {
             frame: true,
@@ -55,6 +58,11 @@ impl RoomJournal {
             snapshot: wants.snapshot || snapshot,
             ..wants
         }
+    }
+
+    fn is_snapshot_due(&self, now: Duration) -> bool {
+        let is_wanted = || self.room.wants_snapshot.load(Ordering::Acquire);
+        now >= self.snapshot_at || now >= self.repeat_at && is_wanted()
     }
 
     /// Queues a tick. Returns the acks that clients may receive now, and the number of newest ticks
@@ -68,10 +76,11 @@ impl RoomJournal {
     ) -> (Vec<Arc<CommandAcks>>, u32) {
         let queue = &self.journals.queue;
         let seats = room.handle.take_seat_changes();
-        let is_due = now >= self.snapshot_at;
+        let is_due = self.is_snapshot_due(now);
         let snapshot = ticked.snapshot.as_ref().zip(ticked.checksum).filter(|_| is_due);
         if is_due {
             self.snapshot_at = now + limits::JOURNAL_SNAPSHOT_INTERVAL;
+            self.repeat_at = now + limits::JOURNAL_REPEATED_SNAPSHOT_INTERVAL;
         }
         let entry = ticked.frame.as_ref().map(|frame| JournaledTick {
             room: self.room.number,

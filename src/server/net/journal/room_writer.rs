@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tracing::{info, warn};
 
@@ -11,7 +12,7 @@ use super::{JournaledRoom, OpenJournal, RoomStorage, now_ms};
 use crate::limits;
 use crate::packet::routes::redact_room_name;
 use crate::server::journal::{
-    JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, Retention, WorldIdentity,
+    JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, Retention, WorldIdentity, claim,
     highest_fence, remove_journal,
 };
 use crate::server::net::server_state::ServerState;
@@ -45,6 +46,8 @@ enum WriterState {
     Open(OpenJournal),
     /// The run has begun. The flag is set while records are not synced.
     Running(JournalWriter<RoomStorage>, bool),
+    /// The storage of the cluster has lost files: the journal begins again with the next snapshot.
+    Lost(OpenJournal),
     /// A call has failed, or another process has the room.
     Ended,
 }
@@ -68,19 +71,21 @@ impl RoomWriter {
 
     fn storage(&self) -> Option<&RoomStorage> {
         match &self.state {
-            WriterState::Open(open) => Some(&open.storage),
+            WriterState::Open(open) | WriterState::Lost(open) => Some(&open.storage),
             WriterState::Running(writer, _) => Some(writer.storage()),
             WriterState::Ended => None,
         }
     }
 
     /// Appends the records of a tick. Returns their payload bytes. Does nothing if another process
-    /// has the room.
+    /// has the room. `lease_now` is the time of the clock of leases.
     ///
     /// # Errors
     /// The storage has failed.
-    pub fn write_tick(&mut self, tick: JournaledTick) -> Result<u64, JournalError> {
-        if self.is_lost() {
+    pub fn write_tick(&mut self, tick: JournaledTick, lease_now: Duration) -> Result<u64, JournalError> {
+        if self.is_lost()
+            || matches!(self.state, WriterState::Lost(_)) && !self.begin_again(&tick, lease_now)?
+        {
             return Ok(0);
         }
         if let Some((world, checksum, seats)) = tick.snapshot {
@@ -102,6 +107,28 @@ impl RoomWriter {
         let bytes = tick.frame.len() as u64;
         writer.append(tick.tick, RecordBody::Frame(tick.frame), now)?;
         Ok(bytes)
+    }
+
+    /// Prepares the journal to begin again with the snapshot of this tick. Returns false if it must
+    /// wait: the tick has no snapshot, or the lease is over, so that another process may have the
+    /// room.
+    fn begin_again(&mut self, tick: &JournaledTick, lease_now: Duration) -> Result<bool, JournalError> {
+        let is_valid = self.room.guard.iter().all(|guard| guard.is_valid(lease_now));
+        if tick.snapshot.is_none() || !is_valid {
+            return Ok(false);
+        }
+        let WriterState::Lost(mut open) = std::mem::replace(&mut self.state, WriterState::Ended) else {
+            return Ok(false);
+        };
+        let claimed = claim(&mut open.storage, self.fence);
+        let failed = |error| JournalError::Io { operation: "claim", file: "the room".to_owned(), error };
+        if !claimed.map_err(failed)? {
+            self.lose();
+            return Ok(false);
+        }
+        self.room.wants_snapshot.store(false, Ordering::Release);
+        self.state = WriterState::Open(open);
+        Ok(true)
     }
 
     /// Writes the world with which the room stops. Does nothing if the room has never ticked, or if
@@ -158,7 +185,7 @@ impl RoomWriter {
                 self.state = WriterState::Running(writer, false);
                 written?;
             }
-            WriterState::Ended => return Err(JournalError::Failed),
+            WriterState::Lost(_) | WriterState::Ended => return Err(JournalError::Failed),
         }
         Ok(())
     }
@@ -181,9 +208,12 @@ impl RoomWriter {
     }
 
     /// In a cluster, after a sync: confirms the records up to this ticket if this process still has
-    /// the room. The order matters: see `crate::server::cluster`.
+    /// the room, and its storage has the records. The order matters: see `crate::server::cluster`.
     pub fn confirm(&mut self, host: &ServerState, ticket: u64) {
-        let Some(guard) = &self.room.guard else { return };
+        let Some(guard) = self.room.guard.as_ref().filter(|_| !matches!(self.state, WriterState::Lost(_)))
+        else {
+            return;
+        };
         if guard.is_lost() {
             self.state = WriterState::Ended;
             return;
@@ -214,7 +244,8 @@ impl RoomWriter {
         self.state = WriterState::Ended;
     }
 
-    /// Returns an error, unless its cause is that another process has the room.
+    /// Returns an error, unless its cause is that another process has the room, or that the storage
+    /// of the cluster has lost files and the journal can begin again.
     ///
     /// # Errors
     /// The error of the storage.
@@ -223,7 +254,27 @@ impl RoomWriter {
             self.lose();
             return Ok(());
         }
-        Err(error)
+        let is_missing =
+            matches!(&error, JournalError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound);
+        match std::mem::replace(&mut self.state, WriterState::Ended) {
+            WriterState::Running(writer, _) if is_missing && self.room.guard.is_some() => {
+                warn!(room = self.name, %error, "the storage has lost files: the journal begins again");
+                let (identity, last_run) = (writer.run().identity.clone(), writer.run().run);
+                let (next_sequence, fence, room) = (writer.next_sequence(), self.fence, self.room.clone());
+                let storage = writer.into_storage();
+                self.state = WriterState::Lost(OpenJournal {
+                    room,
+                    storage,
+                    identity,
+                    next_sequence,
+                    last_run,
+                    fence,
+                });
+                self.room.wants_snapshot.store(true, Ordering::Release);
+                Ok(())
+            }
+            _ => Err(error),
+        }
     }
 
     /// Removes the files of a room whose world has ended, unless another process has it.
@@ -235,7 +286,7 @@ impl RoomWriter {
             return Ok(());
         }
         let mut storage = match self.state {
-            WriterState::Open(open) => open.storage,
+            WriterState::Open(open) | WriterState::Lost(open) => open.storage,
             WriterState::Running(writer, _) => writer.into_storage(),
             WriterState::Ended => return Ok(()),
         };

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tickwire_sim::WorldParams;
@@ -32,10 +32,12 @@ impl RoomJournals {
     ///
     /// # Errors
     /// The files cannot be listed.
-    pub fn room_fence(&self, path_name: &str) -> Result<u64, String> {
+    pub fn room_fence(&self, path_name: &str) -> io::Result<u64> {
         match highest_fence(&self.place.room(JournalPlace::room_name(path_name))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            fence => fence.map_err(|error| format!("{}: {error}", self.describe(path_name))),
+            fence => fence.map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", self.describe(path_name)))
+            }),
         }
     }
 
@@ -109,13 +111,13 @@ impl RoomJournals {
         let opened = open_world(game, (&params, &identity), (&storage, &inspection), options, (&title, now));
         let (room, reports) = opened.map_err(RoomError::Refused)?;
         log_reports(&reports);
-        let confirmed = Arc::new(AtomicU64::new(if lease.is_some() { 0 } else { u64::MAX }));
         let (fence, guard) = lease.unzip();
         let fence = fence.unwrap_or(inspection.last_fence);
         repair(&mut storage, &inspection, fence).map_err(|error| failed(&error))?;
+        storage.wait_for_store();
         let Inspection { next_sequence, last_run, .. } = &inspection;
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        let journaled = JournaledRoom { number, guard, confirmed };
+        let journaled = JournaledRoom::new(number, guard);
         self.open.lock().push(OpenJournal {
             room: journaled.clone(),
             storage,

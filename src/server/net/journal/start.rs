@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tickwire_sim::WorldParams;
@@ -100,8 +100,8 @@ impl RecoveringJournals {
         self.reports.extend(reports);
         let Inspection { next_sequence, last_run, last_fence: fence, .. } = inspection;
         repair(&mut storage, &inspection, fence).map_err(|error| refused(&error))?;
-        let confirmed = Arc::new(AtomicU64::new(u64::MAX));
-        let journaled = JournaledRoom { number: self.open.len(), guard: None, confirmed };
+        storage.wait_for_store();
+        let journaled = JournaledRoom::new(self.open.len(), None);
         self.rooms.insert(name, journaled.clone());
         self.open.push(OpenJournal { room: journaled, storage, identity, next_sequence, last_run, fence });
         Ok(room)
@@ -126,7 +126,7 @@ impl RecoveringJournals {
 
 /// Locks the directory of journals.
 fn lock(place: &JournalPlace, is_shared: bool) -> Result<Option<File>, String> {
-    let JournalPlace::Directory(directory) = place;
+    let JournalPlace::Directory(directory) = place else { return Ok(None) };
     fs::create_dir_all(directory).map_err(|error| error.to_string())?;
     let lock = os::open_private(&directory.join(LOCK)).map_err(|error| error.to_string())?;
     match if is_shared { lock.try_lock_shared() } else { lock.try_lock() } {

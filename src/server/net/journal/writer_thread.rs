@@ -47,8 +47,7 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
             return Err(JournalError::Failed);
         }
         let opened = std::mem::take(&mut *journals.open.lock());
-        let begin =
-            |open: OpenJournal| (open.room.number, RoomWriter::new(open, journals.settings.retention));
+        let begin = |open: OpenJournal| (open.room.number, RoomWriter::new(open, journals.retention()));
         rooms.extend(opened.into_iter().map(begin));
         let has_entries = !entries.is_empty();
         for entry in entries {
@@ -83,7 +82,7 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
 /// Appends the records of a tick.
 fn write_tick(host: &ServerState, rooms: &mut RoomWriters, tick: JournaledTick) -> Result<(), JournalError> {
     let Some(room) = rooms.get_mut(&tick.room) else { return Ok(()) };
-    let bytes = match room.write_tick(tick) {
+    let bytes = match room.write_tick(tick, host.lease_time()) {
         Err(error) => return room.check_superseded(error),
         Ok(bytes) => bytes,
     };
