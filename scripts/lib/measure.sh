@@ -96,3 +96,20 @@ until_all_came() {
         sleep 0.1
     done
 }
+
+# The values of a figure in the reports of a program: values PROGRAM NAME
+values() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$work/$1.json"; }
+median() { sort -n | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int((NR + 2) / 2)]) / 2 }'; }
+# The mean ratio of two programs over the rounds and its 95 % interval, from the logarithms of the paired ratios: ratio NAME OTHER FIELD
+ratio() {
+    paste <(values "$1" "$3") <(values "$2" "$3") | awk '
+        BEGIN { split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", student) }
+        $1 > 0 && $2 > 0 { x = log($1 / $2); sum += x; squares += x * x; n++ }
+        END {
+            if (!n) { print "-"; exit }
+            mean = sum / n
+            if (n < 3) { printf "%.3f\n", exp(mean); exit }
+            half = (n - 1 <= 15 ? student[n - 1] : 2) * sqrt((squares / n - mean * mean) * n / (n - 1) / n)
+            printf "%.3f (%.3f to %.3f)\n", exp(mean), exp(mean - half), exp(mean + half)
+        }'
+}

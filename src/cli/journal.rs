@@ -57,8 +57,8 @@ enum Action {
         #[arg(long, value_name = "NAME", default_value = "")]
         room: String,
         /// How long before the end of the journal the capture begins, in minutes; earlier to begin
-        /// with a snapshot, which there is each minute, and later if less is retained. Default: since
-        /// the newest snapshot.
+        /// with a snapshot, which there is each minute, and later if less is retained. Default:
+        /// since the newest snapshot.
         #[arg(long, value_name = "N", default_value_t = 0)]
         minutes: u64,
     },

@@ -32,9 +32,9 @@ pub struct StorageArgs {
     /// If the journal of a room cannot be recovered: stop, or set it aside and begin a new world.
     #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_REFUSED_JOURNAL")]
     on_refused_journal: OnRefusedArg,
-    /// Maximum size of the files of each room in megabytes (10^6 bytes). The oldest are removed, but
-    /// never those that a recovery needs: the last two snapshots and the records after them. Default: 1000,
-    /// and 0 in Redis.
+    /// Maximum size of the files of each room in megabytes (10^6 bytes). The oldest are removed,
+    /// but never those that a recovery needs: the last two snapshots and the records after them.
+    /// Default: 1000, and 0 in Redis.
     #[arg(long, value_name = "N", env = "TICKWIRE_JOURNAL_MEGABYTES")]
     journal_megabytes: Option<u64>,
     /// Maximum age of the files of each room in hours, with the same exception.

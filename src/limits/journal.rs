@@ -27,8 +27,8 @@ pub const JOURNAL_CHECKSUM_TICKS: u32 = 300;
 /// Number of snapshots that retention never removes, with the records after the older one: if the
 /// newest snapshot is damaged, recovery uses the one before it.
 pub const JOURNAL_MIN_SNAPSHOTS: usize = 2;
-/// Default of `--journal-megabytes`: maximum bytes of a room's files. Older segments are removed, except those needed by
-/// [`JOURNAL_MIN_SNAPSHOTS`].
+/// Default of `--journal-megabytes`: maximum bytes of a room's files. Older segments are removed,
+/// except those needed by [`JOURNAL_MIN_SNAPSHOTS`].
 pub const JOURNAL_RETAINED_BYTES: u64 = 1_000_000_000;
 /// Default of `--journal-hours`: maximum age of a closed segment, with the same exception.
 pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);

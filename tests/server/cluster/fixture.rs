@@ -197,7 +197,7 @@ pub struct Balancer {
 }
 
 impl Balancer {
-    pub fn start(programs: &[Program]) -> Balancer {
+    pub fn start<'a>(programs: impl IntoIterator<Item = &'a Program>) -> Balancer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
         let processes = Arc::new(Mutex::new(Vec::new()));
@@ -219,8 +219,9 @@ impl Balancer {
         balancer
     }
 
-    pub fn set(&self, programs: &[Program]) {
-        *self.processes.lock().expect("no panic") = programs.iter().map(|program| program.address).collect();
+    pub fn set<'a>(&self, programs: impl IntoIterator<Item = &'a Program>) {
+        let addresses = programs.into_iter().map(|program| program.address).collect();
+        *self.processes.lock().expect("no panic") = addresses;
     }
 }
 

@@ -2,12 +2,13 @@
 //! and its rooms and bodies return in another process; so they do after a stop, and while Redis is away.
 
 mod fixture;
+mod load;
 mod redis_journal;
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,9 +36,13 @@ fn long_kills() -> Option<u32> {
 }
 
 fn serve(directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
+    serve_at(([127, 0, 0, 1], 0).into(), directory, store, more)
+}
+
+fn serve_at(bind: SocketAddr, directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
     let (directory, store) = (directory.to_str().expect("text"), format!("redis://{store}"));
-    let mut arguments =
-        vec!["serve", "--bind", "127.0.0.1:0", "--journal", directory, "--durability", "tick"];
+    let bind = bind.to_string();
+    let mut arguments = vec!["serve", "--bind", &bind, "--journal", directory, "--durability", "tick"];
     arguments.extend(["--cluster", &store, "--rooms-on-demand", "100", "--address-rate-limits", "off"]);
     arguments.extend(["--max-clients-per-address", "1000", "--log", "info"]);
     arguments.extend(["--cluster-public", "http://127.0.0.1"]);
@@ -59,6 +64,15 @@ fn get(address: SocketAddr, path: &str) -> String {
 fn wait_for(program: &Program, name: &str, value: &str) {
     let deadline = Instant::now() + PATIENCE;
     while metric(program, name) != value {
+        assert!(Instant::now() < deadline, "{name} is {}", metric(program, name));
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Waits until a metric is above a number.
+fn metric_above(program: &Program, name: &str, number: u64) {
+    let deadline = Instant::now() + PATIENCE;
+    while metric(program, name).parse::<u64>().expect("a number") <= number {
         assert!(Instant::now() < deadline, "{name} is {}", metric(program, name));
         thread::sleep(Duration::from_millis(50));
     }
@@ -141,39 +155,6 @@ fn a_killed_process_loses_no_acknowledged_command_and_its_rooms_return_elsewhere
     let (count, ms) = (kills.unwrap_or(KILLS), slowest.as_millis());
     println!("{count} kills, {total} acknowledged commands, slowest return {ms} ms");
     assert!(total > 0 && (kills.is_none() || slowest < RETURN_TIME), "{slowest:?}");
-}
-
-#[test]
-fn bots_resume_their_players_while_each_process_stops_in_turn() {
-    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
-    let directory = Directory::new("cluster-bots");
-    let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
-    let mut programs: Vec<Program> = (0..3).map(|_| start()).collect();
-    let balancer = Balancer::start(&programs);
-    let (rooms, count, seconds) = if long_kills().is_some() { (6, "20", "60") } else { (2, "5", "12") };
-    let mut bots: Vec<Child> = (0..rooms)
-        .map(|room| {
-            let url = format!("ws://{}{}/", balancer.address, prefix(room));
-            let flags =
-                ["--count", count, "--seconds", seconds, "--reconnect", "--late-acks", "--game", "moo"];
-            tickwire(&[&["bots", &url], &flags[..]].concat()).spawn().expect("started")
-        })
-        .collect();
-    let mut stops = 0;
-    while stops < 3 && bots[0].try_wait().expect("its state").is_none() {
-        thread::sleep(Duration::from_secs(if rooms > 2 { 12 } else { 5 }));
-        programs.remove(0).stop();
-        programs.push(start());
-        balancer.set(&programs);
-        stops += 1;
-    }
-    for bots in bots {
-        let output = bots.wait_with_output().expect("ended");
-        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
-        println!("{text}");
-        assert!(output.status.success(), "{text}");
-    }
-    assert!(stops > 0);
 }
 
 #[test]
