@@ -50,7 +50,6 @@
 //! - After [`CLUSTER_MAX_OUTAGE`](crate::limits::CLUSTER_MAX_OUTAGE) a process ends its rooms.
 
 mod leases;
-#[cfg(test)]
 pub mod model_store;
 mod store;
 #[cfg(test)]

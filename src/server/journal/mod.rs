@@ -20,6 +20,7 @@
 mod fence;
 mod history;
 mod identity;
+pub mod model_disk;
 mod record;
 mod recovery;
 mod replay;

@@ -2,7 +2,7 @@
 
 use tickwire_sim::Rng;
 
-use super::model_disk::{ModelDisk, PlantedFault};
+use crate::server::journal::model_disk::{ModelDisk, PlantedFault};
 use super::model_room::{ModelRoom, ModelState};
 use crate::server::journal::{FileKind, Inspection, JournalStorage as _, inspect, named_world};
 

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use tickwire_sim::{Malformed, PlayerId, Rng};
 
-use super::model_disk::ModelDisk;
+use crate::server::journal::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, identity};
 use crate::limits;
 use crate::server::journal::record::RecordFault;

@@ -5,5 +5,4 @@ mod faults;
 mod fences;
 mod formats;
 mod history;
-mod model_disk;
 mod model_room;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tickwire_sim::{PlayerId, Rng};
 
-use super::model_disk::ModelDisk;
+use crate::server::journal::model_disk::ModelDisk;
 use crate::server::journal::{
     Inspection, JournalError, JournalRun, JournalSnapshot, JournalWriter, RecordBody, RecoveryError,
     Retention, WorldIdentity, inspect, named_world, repair,

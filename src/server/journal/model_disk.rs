@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use tickwire_sim::Rng;
 
-use crate::server::journal::{FileInfo, JournalStorage};
+use super::storage::{FileInfo, JournalStorage};
 
 /// Bytes that reach the disk as a unit, small enough to tear the records of a test.
 const SECTOR_BYTES: usize = 16;
