@@ -27,6 +27,7 @@
 mod bot_checker;
 mod client_end;
 mod client_slot;
+pub mod cluster;
 mod command_model;
 mod connection_pair;
 mod connection_twin;
