@@ -10,7 +10,7 @@ use super::room_history::RoomHistory;
 use super::scenario::{ClusterFault, Scenario};
 use super::sim_player::{PlayerLink, SimPlayer};
 use super::sim_process::{Event, ProcessId, SimProcess};
-use super::{ClusterPlan, HOSTS};
+use super::{ClusterCounts, ClusterPlan, HOSTS};
 use crate::server::cluster::model_store::{ModelStore, StoreFault};
 use crate::server::journal::WorldIdentity;
 use crate::server::journal::model_disk::{ModelDisk, PlantedFault};
@@ -19,6 +19,9 @@ use crate::testing::simulate::failure::InvariantFailure;
 
 /// Time after the last fault in which all players return, in ms.
 const QUIET_MS: u64 = 30_000;
+/// Bounds of the maximum time between two faults, in ms.
+const MIN_TROUBLE_MS: u32 = 3_000;
+const MAX_TROUBLE_MS: u32 = 15_000;
 /// Interval of ticks in ms.
 pub const TICK_MS: u64 = 100;
 
@@ -73,6 +76,8 @@ pub struct ClusterSim {
     pub(super) players: Vec<SimPlayer>,
     pub(super) next_identity: u32,
     pub(super) connections: u64,
+    /// Maximum time between two faults, in ms.
+    pub(super) trouble_ms: u32,
     /// Whether the faults have ended.
     pub(super) is_quiet: bool,
     /// Longest measured time until a room was back, in ms.
@@ -103,6 +108,7 @@ impl ClusterSim {
             next_identity: 1 + players.len() as u32,
             players,
             connections: 0,
+            trouble_ms: MIN_TROUBLE_MS + rng.below(MAX_TROUBLE_MS - MIN_TROUBLE_MS),
             is_quiet: false,
             slowest_return_ms: 0,
             counts: SimulationCounts::new(1_000 / TICK_MS),
@@ -208,17 +214,18 @@ impl ClusterSim {
 
     /// Draws the speed of a clock.
     pub(super) fn clock_percent(&mut self) -> u64 {
-        if self.scenario.has_bad_clocks { 50 + self.draw(150) } else { 98 + self.draw(5) }
+        if self.scenario.has_bad_clocks { 50 + self.draw(150) } else { 95 + self.draw(11) }
     }
 
-    /// Returns the virtual time in ms.
-    pub fn now_ms(&self) -> u64 {
-        self.now_ms
+    /// Returns the virtual time.
+    pub fn now(&self) -> Duration {
+        Duration::from_millis(self.now_ms)
     }
 
     /// Returns the counts.
-    pub fn into_counts(self) -> SimulationCounts {
-        self.counts
+    pub fn into_counts(self) -> ClusterCounts {
+        let slowest_return = Duration::from_millis(self.slowest_return_ms);
+        ClusterCounts { counts: self.counts, slowest_return }
     }
 
     /// Checks that all players have returned, and that acks are sent.

@@ -11,8 +11,12 @@ use crate::testing::simulate::failure::InvariantFailure;
 
 /// One in this many messages is lost.
 const LOST_ONE_IN: u32 = 100;
+/// One in this many messages may be slow.
+const SLOW_ONE_IN: u32 = 6;
 /// Delay in ms from which on a message is slow.
 const SLOW_MS: u64 = 100;
+/// Age in ms that a lease may have when its process dies.
+const HEAD_START_MS: u64 = 1_500;
 
 impl ClusterSim {
     /// Renews the leases of a process, and ends its lost rooms.
@@ -62,8 +66,9 @@ impl ClusterSim {
     }
 
     fn drop_store_connection(&mut self, host: usize) {
-        self.processes[host].connection = None;
-        self.rooms.iter_mut().for_each(|room| room.death = None);
+        if self.processes[host].connection.take().is_some() {
+            self.rooms.iter_mut().for_each(|room| room.death = None);
+        }
     }
 
     /// Returns whether a process may acquire a lease now.
@@ -86,13 +91,15 @@ impl ClusterSim {
     /// Returns the delay of a message in ms, or `None` if it is lost.
     fn message_delay(&mut self, request: &StoreRequest) -> Option<u64> {
         let is_lost = self.draw(LOST_ONE_IN) == 0 && !self.is_quiet;
-        let is_slow = self.draw(10) == 0 && !self.is_quiet;
+        let is_slow = self.draw(SLOW_ONE_IN) == 0 && !self.is_quiet;
         let delay = self.draw(if is_slow { 450 } else { 4 });
         if is_lost {
             self.counts.add("store: messages lost");
         }
+        // Requests before the end of the lease find the dead process.
+        let lease_ms = limits::CLUSTER_LEASE.as_millis() as u64;
         if let Some(room) = request.room().filter(|_| is_lost || delay >= SLOW_MS) {
-            self.rooms[room].death = None;
+            self.rooms[room].death.take_if(|death| self.now_ms + SLOW_MS >= death.at_ms + lease_ms - HEAD_START_MS);
         }
         (!is_lost).then_some(delay)
     }

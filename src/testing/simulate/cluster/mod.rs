@@ -69,11 +69,27 @@ impl ClusterPlan {
     }
 }
 
+/// The counts of simulated clusters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterCounts {
+    /// The counts by name.
+    pub counts: SimulationCounts,
+    /// Longest measured time until a room was back after the death of its process.
+    pub slowest_return: Duration,
+}
+
+impl ClusterCounts {
+    /// Adds the counts of another run.
+    pub fn merge(&mut self, other: &ClusterCounts) {
+        self.counts.merge(&other.counts);
+        self.slowest_return = self.slowest_return.max(other.slowest_return);
+    }
+}
+
 /// Runs a simulated cluster to its end, or to the first broken invariant.
-pub fn run(plan: &ClusterPlan) -> (SimulationCounts, Option<SimulationFailure>) {
+pub fn run(plan: &ClusterPlan) -> (ClusterCounts, Option<SimulationFailure>) {
     let mut simulation = ClusterSim::new(plan);
     let failure = simulation.run(plan.time).err();
-    let at = Duration::from_millis(simulation.now_ms());
-    let failure = failure.map(|broken| SimulationFailure { broken, at, connection: None });
+    let failure = failure.map(|broken| SimulationFailure { broken, at: simulation.now(), connection: None });
     (simulation.into_counts(), failure)
 }

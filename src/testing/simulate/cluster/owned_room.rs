@@ -291,14 +291,12 @@ impl OwnedRoom {
         let Some((tick, was_valid)) = self.batch.take() else { return Ok(true) };
         let Journal::Running(writer) = &mut self.journal else { return Ok(true) };
         writer.sync()?;
-        if self.guard.is_lost() || scenario.checks_storage && self.has_higher_fence() {
+        let checks_now = scenario.fault != Some(ClusterFault::CheckBeforeSync);
+        if checks_now && (self.guard.is_lost() || scenario.checks_storage && self.has_higher_fence()) {
             self.lose();
             return Ok(false);
         }
-        let is_valid = match scenario.fault {
-            Some(ClusterFault::CheckBeforeSync) => was_valid,
-            _ => self.may_acknowledge(scenario, now),
-        };
+        let is_valid = if checks_now { self.may_acknowledge(scenario, now) } else { was_valid };
         if is_valid {
             self.confirmed = tick;
         }

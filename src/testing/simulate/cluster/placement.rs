@@ -258,14 +258,17 @@ impl ClusterSim {
         } else {
             self.counts.add("players joined");
         }
-        if let Some(promised) = player.promised {
+        // A process that does not know yet that another one has the room still lets players in. It
+        // acknowledges nothing.
+        if owned.fence != self.rooms[player.room].history.newest() {
+            self.counts.add("players in a world that another process has continued");
+        } else if let Some(promised) = player.promised {
             let identity = player.identity;
             if !outcome.is_resumed || outcome.player != promised {
                 let detail = format!("client {identity} had body {}, and now {outcome:?}", promised.0);
                 return Err(InvariantFailure::new(OWN_BODY, detail));
             }
-            let checked = owned.world().game().body(promised).map(|body| player.check_body(body));
-            match checked {
+            match owned.world().game().body(promised).map(|body| player.check_body(body)) {
                 None => return Err(InvariantFailure::new(OWN_BODY, format!("client {identity} has none"))),
                 Some(checked) => checked.map_err(|why| InvariantFailure::new(EXACTLY_ONCE, why))?,
             }

@@ -17,9 +17,9 @@ use crate::testing::simulate::failure::InvariantFailure;
 /// Commands of a player in a thousand ticks.
 const COMMANDS_PER_MILLE: u32 = 80;
 /// One in this many ticks, a player becomes another client.
-const QUITS_ONE_IN: u32 = 20_000;
+const QUITS_ONE_IN: u32 = 10_000;
 /// One in this many ticks, a player loses its connection.
-const DROPS_ONE_IN: u32 = 10_000;
+const DROPS_ONE_IN: u32 = 2_000;
 /// Ticks between checks of all bodies.
 const CHECK_TICKS: u32 = 100;
 /// Maximum time from the death of an owner to the first tick elsewhere, in ms.
@@ -184,8 +184,8 @@ impl ClusterSim {
         })?;
         if has_batch {
             self.processes[host].is_writing = true;
-            let is_slow = self.draw(40) == 0 && !self.is_quiet;
-            let delay = 1 + self.draw(if is_slow { 900 } else { 20 });
+            let is_slow = self.draw(15) == 0 && !self.is_quiet;
+            let delay = 1 + self.draw(if is_slow { 900 } else { 40 });
             self.push(delay, Event::Synced(self.processes[host].id));
         }
         Ok(())

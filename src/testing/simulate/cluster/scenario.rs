@@ -16,7 +16,7 @@ pub struct Scenario {
     pub has_pauses: bool,
     /// The store loses its records when it stops.
     pub loses_records: bool,
-    /// Clocks run at half to double speed, otherwise at 98 to 102 %.
+    /// Clocks run at half to double speed, otherwise at 95 to 105 %.
     pub has_bad_clocks: bool,
     /// The planted fault.
     pub fault: Option<ClusterFault>,

@@ -90,9 +90,10 @@ impl SimPlayer {
         self.forget_body();
     }
 
-    /// Forgets the body, which may have left.
+    /// Forgets the body, which may have left. The numbers of steps continue, because a body without
+    /// an ack may still be recovered.
     pub fn forget_body(&mut self) {
-        (self.promised, self.last_number, self.acknowledged) = (None, 0, 0);
+        (self.promised, self.acknowledged) = (None, 0);
         self.unacknowledged.clear();
     }
 

@@ -7,9 +7,9 @@ use super::sim_process::{Event, ProcessId, SimProcess};
 use crate::testing::simulate::failure::InvariantFailure;
 
 /// Minimum time between two faults, in ms.
-const TROUBLE_MS: u32 = 500;
-/// Maximum time between two faults, in ms.
-const MAX_TROUBLE_MS: u32 = 8_000;
+const MIN_TROUBLE_MS: u64 = 300;
+/// Maximum time for which a process is paused or separated, in ms.
+const MAX_PAUSE_MS: u32 = 12_000;
 
 impl ClusterSim {
     /// Causes the next fault.
@@ -17,11 +17,11 @@ impl ClusterSim {
         if self.is_quiet {
             return Ok(());
         }
-        let next = u64::from(TROUBLE_MS) + self.draw(MAX_TROUBLE_MS - TROUBLE_MS);
+        let next = MIN_TROUBLE_MS + self.draw(self.trouble_ms);
         self.push(next, Event::Trouble);
-        let (host, long) = (self.draw(HOSTS as u32) as usize, self.draw(8_000));
+        let (host, long) = (self.troubled_host(), self.draw(MAX_PAUSE_MS));
         self.rooms.iter_mut().for_each(|room| room.death = None);
-        match self.draw(16) {
+        match self.draw(18) {
             0..3 if self.scenario.has_pauses => {
                 self.counts.add("processes paused");
                 self.processes[host].paused_until = self.now_ms + long;
@@ -31,7 +31,7 @@ impl ClusterSim {
                 self.processes[host].separated_until = self.now_ms + long;
                 self.processes[host].connection = None;
             }
-            6..8 => self.stop_store(long / 2),
+            6..8 => self.stop_store(long / 3),
             8 if self.processes[host].is_up => {
                 let operations = self.draw(60);
                 self.processes[host].life.end_after(1 + operations);
@@ -45,6 +45,10 @@ impl ClusterSim {
                 self.rooms.iter().for_each(|room| room.disk.cut_power(None, &mut self.rng));
                 (0..HOSTS).for_each(|host| self.kill(host));
             }
+            14 => {
+                self.counts.add("two processes killed at once");
+                (0..HOSTS).filter(|other| *other != host).for_each(|other| self.kill(other));
+            }
             _ if self.processes[host].is_up => {
                 self.counts.add("processes killed");
                 self.kill(host);
@@ -52,6 +56,15 @@ impl ClusterSim {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Draws a host: mostly the owner of a room.
+    fn troubled_host(&mut self) -> usize {
+        let (host, room) = (self.draw(HOSTS as u32) as usize, self.draw(self.rooms.len() as u32) as usize);
+        let newest = self.rooms[room].history.newest();
+        let is_owner = |process: &SimProcess| process.rooms.get(&room).is_some_and(|owned| owned.fence == newest);
+        let owner = self.processes.iter().position(is_owner);
+        owner.filter(|_| self.rng.below(2) == 0).unwrap_or(host)
     }
 
     /// Ends all faults.
