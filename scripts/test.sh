@@ -173,9 +173,10 @@ release() { cargo build --release --locked; }
 determinism() { cargo test --release --locked -p tickwire-moo-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
-# The example hides entities: its bots are compared with what they see.
+# The example hides entities: its bots are compared with what they see. Then a hundred clusters of three hosts.
 simulate() {
     cargo build --release --locked && target/release/tickwire simulate --seeds 70 --connections 10 --minutes 1 &&
+        target/release/tickwire simulate --cluster --seeds 100 --connections 40 --rooms 3 --minutes 5 &&
         cargo build --quiet --locked --example fog && target/debug/examples/fog simulate --seeds 4 --connections 8 --minutes 1
 }
 

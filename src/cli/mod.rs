@@ -36,6 +36,7 @@ mod room_arg;
 mod serve;
 mod signals;
 mod simulate;
+mod simulate_cluster;
 mod simulation_summary;
 mod storage_args;
 mod synctest;

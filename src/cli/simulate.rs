@@ -9,8 +9,10 @@ use clap::Args;
 
 use super::game_list::GameList;
 use super::output::{CliError, print};
+use super::simulate_cluster::{self, ClusterSeeds};
 use super::simulation_summary;
 use crate::packet::json::json_object;
+use crate::testing::simulate::cluster::ClusterFault;
 use crate::testing::simulate::{self, SimulationCounts, SimulationPlan};
 use crate::util::netem::Conditions;
 use crate::util::os;
@@ -45,6 +47,14 @@ pub struct SimulateArgs {
     /// as delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; or a name with changes, such as wifi,loss=2%.
     #[arg(long, value_name = "CONDITIONS")]
     netem: Option<Conditions>,
+    /// Simulate a cluster: three hosts, a lease store, journals on shared disks, and a small game.
+    /// The connections are players, and the minutes are followed by half a minute without faults.
+    #[arg(long, conflicts_with_all = ["game", "lanes", "netem"])]
+    cluster: bool,
+    /// Plant a fault in the cluster, which the simulation must find: renew-after-end,
+    /// count-from-reply, check-before-sync, acquire-at-once, skip-sync or skip-directory-sync.
+    #[arg(long, value_name = "FAULT", requires = "cluster")]
+    plant: Option<ClusterFault>,
     /// Print the summary as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -52,6 +62,18 @@ pub struct SimulateArgs {
 
 /// Runs the seeds. The first invariant failure ends the run.
 pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
+    if args.cluster {
+        return simulate_cluster::run(&ClusterSeeds {
+            seed: args.seed,
+            seeds: args.seeds,
+            players: args.connections,
+            minutes: args.minutes,
+            rooms: args.rooms,
+            fault: args.plant,
+            json: args.json,
+            program: program(),
+        });
+    }
     let game = games.simulation(args.game.as_deref())?;
     let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), SimulationCounts::default());
     let time = Duration::from_secs(60) * args.minutes;

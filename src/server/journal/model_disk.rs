@@ -230,9 +230,8 @@ impl DiskState {
     fn drop_unnamed(&mut self) {
         let DiskState { files, names, durable_names, name_changes, .. } = self;
         if files.len() > names.len() && name_changes.is_empty() {
-            let is_named = |number: &usize| {
-                names.values().chain(durable_names.values()).any(|named| named == number)
-            };
+            let is_named =
+                |number: &usize| names.values().chain(durable_names.values()).any(|named| named == number);
             files.retain(|number, _| is_named(number));
         }
     }

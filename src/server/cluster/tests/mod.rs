@@ -1,5 +1,3 @@
-//! Tests of leases: single rules, and a simulated cluster.
+//! Tests of leases: single rules. `testing::simulate::cluster` simulates whole clusters with them.
 
-mod cluster_model;
 mod rules;
-mod simulation;

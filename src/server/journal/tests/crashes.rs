@@ -2,8 +2,8 @@
 
 use tickwire_sim::Rng;
 
-use crate::server::journal::model_disk::{ModelDisk, PlantedFault};
 use super::model_room::{ModelRoom, ModelState};
+use crate::server::journal::model_disk::{ModelDisk, PlantedFault};
 use crate::server::journal::{FileKind, Inspection, JournalStorage as _, inspect, named_world};
 
 /// Crash images. Each is checked in about a tenth of a millisecond.

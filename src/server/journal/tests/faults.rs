@@ -2,8 +2,8 @@
 
 use tickwire_sim::Rng;
 
-use crate::server::journal::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, ModelState, identity};
+use crate::server::journal::model_disk::ModelDisk;
 use crate::server::journal::{
     Inspection, JournalDamage, JournalError, JournalStorage, RecoveryError, WorldIdentity, check, inspect,
     named_world, truncate,

@@ -3,8 +3,8 @@
 
 use tickwire_sim::Rng;
 
-use crate::server::journal::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, identity};
+use crate::server::journal::model_disk::ModelDisk;
 use crate::server::journal::{
     JournalStorage as _, JournalWriter, claim, highest_fence, inspect, remove_journal, repair,
 };

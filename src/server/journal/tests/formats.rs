@@ -4,9 +4,9 @@ use core::net::Ipv4Addr;
 
 use tickwire_sim::{Malformed, PlayerId, Rng};
 
-use crate::server::journal::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, identity};
 use crate::limits;
+use crate::server::journal::model_disk::ModelDisk;
 use crate::server::journal::record::RecordFault;
 use crate::server::journal::{
     FileKind, FilePosition, JournalSnapshot, JournalStorage, Record, RecordBody, Retention, SegmentHeader,

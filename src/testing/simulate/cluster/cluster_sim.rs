@@ -47,6 +47,8 @@ pub struct OwnerDeath {
     pub at_ms: u64,
     /// Whether a player has soon requested the room through a process that may acquire it.
     pub is_requested: bool,
+    /// Total delay of messages for the room since then, in ms.
+    pub slow_ms: u64,
 }
 
 /// The lease store, and its faults.
@@ -87,15 +89,15 @@ pub struct ClusterSim {
 
 impl ClusterSim {
     /// Creates a cluster. All hosts start at once.
-    pub fn new(plan: &ClusterPlan) -> ClusterSim {
-        let scenario = plan.scenario();
+    pub fn new(plan: &ClusterPlan, scenario: Scenario) -> ClusterSim {
         let mut rng = Rng::new((plan.seed ^ plan.seed >> 32) as u32, 7);
         let mut records = ModelStore::default();
         if scenario.fault == Some(ClusterFault::RenewAfterEnd) {
             records.fault = Some(StoreFault::RenewsAfterEnd);
         }
         let rooms = plan.rooms.max(1);
-        let player = |index: usize, rng: &mut Rng| SimPlayer::new(index, index % rooms, 1 + index as u32, rng);
+        let player =
+            |index: usize, rng: &mut Rng| SimPlayer::new(index, index % rooms, 1 + index as u32, rng);
         let players: Vec<SimPlayer> = (0..plan.players).map(|index| player(index, &mut rng)).collect();
         let mut simulation = ClusterSim {
             scenario,

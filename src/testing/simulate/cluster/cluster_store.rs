@@ -13,10 +13,8 @@ use crate::testing::simulate::failure::InvariantFailure;
 const LOST_ONE_IN: u32 = 100;
 /// One in this many messages may be slow.
 const SLOW_ONE_IN: u32 = 6;
-/// Delay in ms from which on a message is slow.
-const SLOW_MS: u64 = 100;
-/// Age in ms that a lease may have when its process dies.
-const HEAD_START_MS: u64 = 1_500;
+/// Total delay in ms of messages after a death from which on the return is not measured.
+const MAX_SLOW_MS: u64 = 1_200;
 
 impl ClusterSim {
     /// Renews the leases of a process, and ends its lost rooms.
@@ -96,10 +94,11 @@ impl ClusterSim {
         if is_lost {
             self.counts.add("store: messages lost");
         }
-        // Requests before the end of the lease find the dead process.
-        let lease_ms = limits::CLUSTER_LEASE.as_millis() as u64;
-        if let Some(room) = request.room().filter(|_| is_lost || delay >= SLOW_MS) {
-            self.rooms[room].death.take_if(|death| self.now_ms + SLOW_MS >= death.at_ms + lease_ms - HEAD_START_MS);
+        if let Some(room) = request.room()
+            && let Some(death) = &mut self.rooms[room].death
+        {
+            death.slow_ms += if is_lost { MAX_SLOW_MS } else { delay };
+            self.rooms[room].death.take_if(|death| death.slow_ms >= MAX_SLOW_MS);
         }
         (!is_lost).then_some(delay)
     }
@@ -124,7 +123,8 @@ impl ClusterSim {
         let name = |room: usize| self.rooms[room].name.as_str();
         let reply = match &request {
             StoreRequest::Renew(_, leases) => {
-                let renewed = leases.iter().map(|(room, fence)| records.renew(&process, name(*room), *fence, now));
+                let renewed =
+                    leases.iter().map(|(room, fence)| records.renew(&process, name(*room), *fence, now));
                 StoreReply::Renewed(renewed.collect())
             }
             StoreRequest::LookUp(room) => {

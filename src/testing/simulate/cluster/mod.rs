@@ -88,7 +88,12 @@ impl ClusterCounts {
 
 /// Runs a simulated cluster to its end, or to the first broken invariant.
 pub fn run(plan: &ClusterPlan) -> (ClusterCounts, Option<SimulationFailure>) {
-    let mut simulation = ClusterSim::new(plan);
+    run_scenario(plan, plan.scenario())
+}
+
+/// Runs a simulated cluster with another scenario than the one of its plan.
+pub fn run_scenario(plan: &ClusterPlan, scenario: Scenario) -> (ClusterCounts, Option<SimulationFailure>) {
+    let mut simulation = ClusterSim::new(plan, scenario);
     let failure = simulation.run(plan.time).err();
     let failure = failure.map(|broken| SimulationFailure { broken, at: simulation.now(), connection: None });
     (simulation.into_counts(), failure)

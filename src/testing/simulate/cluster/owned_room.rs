@@ -182,8 +182,10 @@ impl OwnedRoom {
         let tick = self.room.world().tick();
         let snapshot = now >= self.snapshot_at;
         let is_checked = tick.is_multiple_of(limits::JOURNAL_CHECKSUM_TICKS);
-        let wants = TickRequest { frame: true, checksum: snapshot || is_checked, snapshot, player_events: false };
-        let TickResult { frame, checksum, snapshot: world, answers, rejected, .. } = self.room.tick(now, wants);
+        let wants =
+            TickRequest { frame: true, checksum: snapshot || is_checked, snapshot, player_events: false };
+        let TickResult { frame, checksum, snapshot: world, answers, rejected, .. } =
+            self.room.tick(now, wants);
         let handle = self.room.handle();
         let seats = handle.take_seat_changes();
         if snapshot {

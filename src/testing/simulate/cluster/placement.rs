@@ -25,7 +25,7 @@ const NOT_REFUSED: &str = "no journal is refused";
 /// The rule that a wrong body breaks.
 const OWN_BODY: &str = "a player with an ack gets its own body back";
 /// The rule that a body with a missing or repeated command breaks.
-const EXACTLY_ONCE: &str = "each body has executed each acknowledged command exactly once";
+pub const EXACTLY_ONCE: &str = "each body has executed each acknowledged command exactly once";
 /// Time in ms after a death in which a player must request the room, for a measured return.
 const REQUEST_MS: u64 = 1_000;
 
@@ -137,7 +137,8 @@ impl ClusterSim {
             Ok((_, Err(_))) if life.has_ended() => return Ok(()),
             Ok((inspection, recovered)) => (inspection, recovered.map_err(refused)?),
         };
-        let last = recovered.checksum.map(|checksum| (inspection.last_fence, recovered.world.tick(), checksum));
+        let last =
+            recovered.checksum.map(|checksum| (inspection.last_fence, recovered.world.tick(), checksum));
         let is_newest = fence > self.rooms[room].history.newest();
         let history = &mut self.rooms[room].history;
         history.on_recovered(fence, inspection.last_fence, inspection.next_sequence);
@@ -192,15 +193,20 @@ impl ClusterSim {
     }
 
     /// Checks the bodies of all players with an ack, and that no client has two bodies.
-    pub(super) fn check_bodies(&mut self, room: usize, fence: u64, tally: &Tally) -> Result<(), InvariantFailure> {
+    pub(super) fn check_bodies(
+        &mut self,
+        room: usize,
+        fence: u64,
+        tally: &Tally,
+    ) -> Result<(), InvariantFailure> {
         let mut identities = BTreeSet::new();
         if let Some(body) = tally.bodies.iter().find(|body| !identities.insert(body.identity)) {
             let detail = format!("room {room}, fence {fence}: client {}", body.identity);
             return Err(InvariantFailure::new("no client has two bodies", detail));
         }
         for player in self.players.iter().filter(|player| player.room == room) {
-            let is_absent = player.connection().is_none()
-                && self.now_ms >= player.away_since_ms + MAX_ABSENCE_MS;
+            let is_absent =
+                player.connection().is_none() && self.now_ms >= player.away_since_ms + MAX_ABSENCE_MS;
             let Some(number) = player.promised.filter(|_| !is_absent) else { continue };
             let checked = match tally.body(number) {
                 Some(body) => player.check_body(body),
@@ -215,7 +221,12 @@ impl ClusterSim {
     }
 
     /// Connects the players that wait at a host to the process that has their room.
-    pub(super) fn relay(&mut self, host: usize, room: usize, found: ProcessId) -> Result<(), InvariantFailure> {
+    pub(super) fn relay(
+        &mut self,
+        host: usize,
+        room: usize,
+        found: ProcessId,
+    ) -> Result<(), InvariantFailure> {
         let owner = &self.processes[found.host];
         let is_reached = owner.id == found && owner.is_up && owner.paused_until <= self.now_ms;
         if found.host == host || !is_reached || !owner.rooms.contains_key(&room) {
@@ -250,7 +261,9 @@ impl ClusterSim {
         let name = player.identity.to_string();
         let outcome = owned.handle().join(attempt, now, |outcome| match outcome.is_resumed {
             true => Vec::new(),
-            false => (Simple::<Tally>::INFO.join)(outcome.player, &JoinRequest::new(name, EncodedAction::new(&[]))),
+            false => {
+                (Simple::<Tally>::INFO.join)(outcome.player, &JoinRequest::new(name, EncodedAction::new(&[])))
+            }
         });
         let outcome = outcome.ok_or_else(|| InvariantFailure::new("a player number is free", "none is"))?;
         if outcome.is_resumed {

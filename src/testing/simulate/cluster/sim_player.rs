@@ -171,9 +171,9 @@ impl SimPlayer {
                 || ranges.get(at).is_some_and(|(start, end)| *start <= first && last <= *end)
         };
         match body.gaps.iter().find(|gap| !is_without_ack(**gap)) {
-            Some((first, last)) => {
-                Err(format!("client {identity} has an ack of a step from {first} to {last}, which its body lacks"))
-            }
+            Some((first, last)) => Err(format!(
+                "client {identity} has an ack of a step from {first} to {last}, which its body lacks"
+            )),
             None => Ok(()),
         }
     }

@@ -85,7 +85,12 @@ impl SimpleGame for Tally {
         self.bodies.retain(|body| body.player != player);
     }
 
-    fn apply(&mut self, player: PlayerId, action: Action, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        action: Action,
+        _: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         let Action::Step { number, heading } = action;
         let body = self.bodies.iter_mut().find(|body| body.player == player).ok_or("no_body")?;
         if number <= body.last {

@@ -62,7 +62,8 @@ impl ClusterSim {
     fn troubled_host(&mut self) -> usize {
         let (host, room) = (self.draw(HOSTS as u32) as usize, self.draw(self.rooms.len() as u32) as usize);
         let newest = self.rooms[room].history.newest();
-        let is_owner = |process: &SimProcess| process.rooms.get(&room).is_some_and(|owned| owned.fence == newest);
+        let is_owner =
+            |process: &SimProcess| process.rooms.get(&room).is_some_and(|owned| owned.fence == newest);
         let owner = self.processes.iter().position(is_owner);
         owner.filter(|_| self.rng.below(2) == 0).unwrap_or(host)
     }
@@ -145,11 +146,12 @@ impl ClusterSim {
     fn note_deaths(&mut self, host: usize) {
         let now_ms = self.now_ms;
         let others = |other: &&SimProcess| other.id.host != host && other.may_acquire(now_ms);
-        let is_measured = now_ms >= self.store.down_until && self.processes.iter().any(|other| others(&other));
+        let is_measured =
+            now_ms >= self.store.down_until && self.processes.iter().any(|other| others(&other));
         for (room, owned) in &self.processes[host].rooms {
             let shared = &mut self.rooms[*room];
             if is_measured && owned.fence == shared.history.newest() {
-                shared.death = Some(OwnerDeath { at_ms: now_ms, is_requested: false });
+                shared.death = Some(OwnerDeath { at_ms: now_ms, is_requested: false, slow_ms: 0 });
             }
         }
     }
