@@ -153,6 +153,8 @@ pub const LAYERS: [(&str, &[&str]); 43] = [
             "connection",
             "client",
             "server/room",
+            "server/journal",
+            "server/cluster",
             "server/admission",
             "server/clients",
             "server/host",

@@ -7,7 +7,6 @@ use super::scenario::ClusterFault;
 use super::sim_process::{Event, ProcessId, StoreReply, StoreRequest};
 use crate::limits;
 use crate::server::cluster::{AcquireReply, Holder, RenewReply};
-use crate::testing::simulate::failure::InvariantFailure;
 
 /// One in this many messages is lost.
 const LOST_ONE_IN: u32 = 100;
@@ -143,53 +142,14 @@ impl ClusterSim {
         }
     }
 
-    /// Handles a reply. Replies to earlier requests are ignored, because their connections are
-    /// closed.
-    pub(super) fn on_reply(
+    /// Handles the reply to a renewal.
+    pub(super) fn on_renewed(
         &mut self,
         host: usize,
-        number: u64,
-        request: StoreRequest,
-        reply: StoreReply,
-    ) -> Result<(), InvariantFailure> {
-        if self.now_ms < self.processes[host].separated_until {
-            return Ok(());
-        }
-        let now = self.clock(host);
-        let counted_from = |sent: Duration| match self.scenario.fault {
-            Some(ClusterFault::CountFromReply) => now,
-            _ => sent,
-        };
-        if let StoreRequest::Renew(sent, leases) = &request {
-            let StoreReply::Renewed(replies) = reply else { return Ok(()) };
-            if self.processes[host].renewal == Some(number) {
-                self.processes[host].renewal = None;
-                let sent = counted_from(*sent);
-                self.on_renewed(host, leases, &replies, sent);
-            }
-            return Ok(());
-        }
-        let Some(room) = request.room() else { return Ok(()) };
-        if self.processes[host].finding.get(&room).is_none_or(|(awaited, _)| *awaited != number) {
-            return Ok(());
-        }
-        self.processes[host].finding.remove(&room);
-        match (request, reply) {
-            (StoreRequest::LookUp(_), StoreReply::Found(Some(found))) => self.relay(host, room, found),
-            (StoreRequest::LookUp(_), StoreReply::Found(None)) => {
-                self.acquire(host, room);
-                Ok(())
-            }
-            (StoreRequest::Acquire(sent, ..), StoreReply::Acquired(Some(fence))) => {
-                let sent = counted_from(sent);
-                self.on_acquired(host, room, fence, sent);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn on_renewed(&mut self, host: usize, leases: &[(usize, u64)], replies: &[RenewReply], sent: Duration) {
+        leases: &[(usize, u64)],
+        replies: &[RenewReply],
+        sent: Duration,
+    ) {
         for ((room, fence), reply) in leases.iter().zip(replies) {
             self.processes[host].leases.on_renewed(&self.rooms[*room].name, *fence, *reply, sent);
         }

@@ -21,8 +21,10 @@
 //! - a room is back within five seconds of the death of its process;
 //! - when the faults end, every player returns.
 
+mod cluster_plan;
 mod cluster_sim;
 mod cluster_store;
+mod event_loop;
 mod owned_room;
 mod placement;
 mod room_history;
@@ -35,56 +37,11 @@ mod tally;
 mod tests;
 mod trouble;
 
-use std::time::Duration;
-
+pub use cluster_plan::{ClusterCounts, ClusterPlan, HOSTS};
 pub use scenario::{ClusterFault, SCENARIOS, Scenario};
 
 use self::cluster_sim::ClusterSim;
 use super::SimulationFailure;
-use super::counts::SimulationCounts;
-
-/// Number of hosts.
-pub const HOSTS: usize = 3;
-
-/// The parameters of a simulated cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClusterPlan {
-    /// The seed, which determines the whole run.
-    pub seed: u64,
-    /// Number of players.
-    pub players: usize,
-    /// Number of rooms.
-    pub rooms: usize,
-    /// Virtual time with faults. Afterwards all players return.
-    pub time: Duration,
-    /// The planted fault.
-    pub fault: Option<ClusterFault>,
-}
-
-impl ClusterPlan {
-    /// Returns the scenario of the run: that of the planted fault, or the one of the seed.
-    pub fn scenario(&self) -> Scenario {
-        let of_seed = || SCENARIOS[(self.seed % SCENARIOS.len() as u64) as usize];
-        self.fault.map_or_else(of_seed, ClusterFault::scenario)
-    }
-}
-
-/// The counts of simulated clusters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClusterCounts {
-    /// The counts by name.
-    pub counts: SimulationCounts,
-    /// Longest measured time until a room was back after the death of its process.
-    pub slowest_return: Duration,
-}
-
-impl ClusterCounts {
-    /// Adds the counts of another run.
-    pub fn merge(&mut self, other: &ClusterCounts) {
-        self.counts.merge(&other.counts);
-        self.slowest_return = self.slowest_return.max(other.slowest_return);
-    }
-}
 
 /// Runs a simulated cluster to its end, or to the first broken invariant.
 pub fn run(plan: &ClusterPlan) -> (ClusterCounts, Option<SimulationFailure>) {

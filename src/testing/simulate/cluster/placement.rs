@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tickwire_sim::{EncodedAction, Sim as _};
 
-use super::HOSTS;
+use super::cluster_plan::HOSTS;
 use super::cluster_sim::ClusterSim;
 use super::owned_room::{OwnedRoom, RecoveredWorld, recover};
+use super::scenario::ClusterFault;
 use super::sim_player::{MAX_ABSENCE_MS, PlayerConnection, PlayerLink};
-use super::sim_process::{Event, ProcessId, StoreRequest};
+use super::sim_process::{Event, ProcessId, StoreReply, StoreRequest};
 use super::tally::Tally;
 use crate::game::{Game as _, JoinRequest, Simple};
 use crate::limits;
@@ -76,6 +77,52 @@ impl ClusterSim {
         let number = self.send(host, request);
         let until = self.now_ms + limits::CLUSTER_STORE_TIMEOUT.as_millis() as u64;
         self.processes[host].finding.insert(room, (number, until));
+    }
+
+    /// Handles a reply. Replies to earlier requests are ignored, because their connections are
+    /// closed.
+    pub(super) fn on_reply(
+        &mut self,
+        host: usize,
+        number: u64,
+        request: StoreRequest,
+        reply: StoreReply,
+    ) -> Result<(), InvariantFailure> {
+        if self.now_ms < self.processes[host].separated_until {
+            return Ok(());
+        }
+        let now = self.clock(host);
+        let counted_from = |sent: Duration| match self.scenario.fault {
+            Some(ClusterFault::CountFromReply) => now,
+            _ => sent,
+        };
+        if let StoreRequest::Renew(sent, leases) = &request {
+            let StoreReply::Renewed(replies) = reply else { return Ok(()) };
+            if self.processes[host].renewal == Some(number) {
+                self.processes[host].renewal = None;
+                let sent = counted_from(*sent);
+                self.on_renewed(host, leases, &replies, sent);
+            }
+            return Ok(());
+        }
+        let Some(room) = request.room() else { return Ok(()) };
+        if self.processes[host].finding.get(&room).is_none_or(|(awaited, _)| *awaited != number) {
+            return Ok(());
+        }
+        self.processes[host].finding.remove(&room);
+        match (request, reply) {
+            (StoreRequest::LookUp(_), StoreReply::Found(Some(found))) => self.relay(host, room, found),
+            (StoreRequest::LookUp(_), StoreReply::Found(None)) => {
+                self.acquire(host, room);
+                Ok(())
+            }
+            (StoreRequest::Acquire(sent, ..), StoreReply::Acquired(Some(fence))) => {
+                let sent = counted_from(sent);
+                self.on_acquired(host, room, fence, sent);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Requests the lease of a room that no process has.

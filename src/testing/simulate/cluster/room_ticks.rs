@@ -84,7 +84,8 @@ impl ClusterSim {
 
     /// Players send commands, lose their connections, or leave for good.
     fn act(&mut self, owned: &mut OwnedRoom) {
-        for index in owned.players.clone() {
+        let players: Vec<usize> = owned.players.iter().copied().collect();
+        for index in players {
             if self.draw(1_000) < COMMANDS_PER_MILLE.into() {
                 self.send_command(index, owned);
             }

@@ -92,7 +92,8 @@ impl SimpleGame for Tally {
         _: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
         let Action::Step { number, heading } = action;
-        let body = self.bodies.iter_mut().find(|body| body.player == player).ok_or("no_body")?;
+        let at = self.bodies.binary_search_by_key(&player, |body| body.player).map_err(|_| "no_body")?;
+        let body = &mut self.bodies[at];
         if number <= body.last {
             body.repeated += 1;
             return Ok(());

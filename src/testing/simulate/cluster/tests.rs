@@ -1,5 +1,7 @@
 //! Simulated clusters: no promise is broken, and planted faults are found.
 
+use std::time::Duration;
+
 use super::scenario::{BOTH, LEASE_ALONE};
 use super::*;
 

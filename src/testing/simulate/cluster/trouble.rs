@@ -1,6 +1,6 @@
 //! Faults: the ends of processes, pauses, separations, and the ends of the store.
 
-use super::HOSTS;
+use super::cluster_plan::HOSTS;
 use super::cluster_sim::{ClusterSim, OwnerDeath};
 use super::sim_player::PlayerLink;
 use super::sim_process::{Event, ProcessId, SimProcess};
