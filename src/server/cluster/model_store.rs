@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::store::{AcquireReply, Holder, RenewReply};
 use crate::limits;
 
-/// A fault of the store that the tests must find.
+/// A fault of the store that tests and simulations must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
     /// A lease is renewed after its end, although another process has had the room.

@@ -15,7 +15,8 @@
 //! dropped by the recovery.
 //!
 //! The modules are pure. [`JournalStorage`] has the file operations of one room's directory; the
-//! server implements it with files, and the tests with a model that loses what is not synced.
+//! server implements it with files, and [`model_disk`] loses what is not synced, for tests and for
+//! `testing::simulate::cluster`.
 
 mod fence;
 mod history;
