@@ -38,3 +38,21 @@ pub const CLUSTER_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 pub const CLUSTER_RELAY_BYTES: usize = 16 * 1024;
 /// Stack in bytes of the thread for the second direction of a relayed connection.
 pub const CLUSTER_RELAY_STACK_BYTES: usize = 128 * 1024;
+/// Maximum number of shared settings in the store, including removed ones: twice [`MAX_BANS`], so
+/// that each ban and as many lifted ones have space. Above it, the oldest removed ones are
+/// forgotten, and the store refuses new ones.
+///
+/// [`MAX_BANS`]: super::MAX_BANS
+pub const CLUSTER_SETTINGS: usize = 2 * super::MAX_BANS;
+/// Maximum bytes of a shared setting in the store: the longest notice with 4 bytes for each
+/// character, and the version. A longer one is ignored.
+pub const CLUSTER_SETTING_BYTES: usize = 1_024;
+/// Time for which processes retain that a setting was removed: a process with a database that is
+/// away for a shorter time does not bring back a ban that was lifted.
+pub const CLUSTER_REMOVED_SETTING_TIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Interval at which processes exchange the best players, which change every second in a game
+/// whose scores grow.
+pub const CLUSTER_BEST_PLAYERS_INTERVAL: Duration = Duration::from_secs(5);
+/// Time after which a process ends the relays of a banned address. Before, the owner of the room
+/// can close the client with a reason.
+pub const CLUSTER_BANNED_RELAY_TIME: Duration = Duration::from_secs(2);

@@ -33,7 +33,7 @@ pub const LAYERS: [(&str, &[&str]); 43] = [
     ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "datagram", "games"]),
     ("server/room", &["sim", "limits", "util", "game"]),
     ("server/journal", &["sim", "limits", "util", "server/room"]),
-    ("server/cluster", &["sim", "limits"]),
+    ("server/cluster", &["sim", "limits", "util"]),
     ("server/admission", &["ws", "limits", "util", "packet", "game", "connection", "server/room"]),
     (
         "server/clients",

@@ -51,7 +51,10 @@
 //! - After [`CLUSTER_MAX_OUTAGE`](crate::limits::CLUSTER_MAX_OUTAGE) a process ends its rooms.
 
 mod leases;
+#[cfg(test)]
+pub mod model_settings;
 pub mod model_store;
+pub mod shared_settings;
 mod store;
 #[cfg(test)]
 mod tests;

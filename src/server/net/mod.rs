@@ -33,6 +33,7 @@ pub mod accept;
 pub mod access;
 pub mod agones;
 pub mod any_room;
+pub mod ban_enforcement;
 pub mod blocking_io;
 pub mod bots;
 pub mod client_thread;

@@ -127,8 +127,8 @@ impl ServerState {
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
-        for prefix in config.data.stored_bans() {
-            if admission.ban(*prefix).is_none() {
+        for prefix in config.data.bans() {
+            if admission.ban(prefix).is_none() {
                 warn!("the ban of {prefix} in the database is ignored, because the list of bans is full");
             }
         }

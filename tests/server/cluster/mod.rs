@@ -4,6 +4,8 @@
 mod fixture;
 mod load;
 mod redis_journal;
+mod shared_settings;
+mod tokens;
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,3 +1,4 @@
 //! Tests of leases: single rules. `testing::simulate::cluster` simulates whole clusters with them.
 
 mod rules;
+mod shared_settings;

@@ -1,6 +1,6 @@
 //! The part of one process in a cluster: its leases, and its connections to the store.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,6 +14,7 @@ use super::settings::ClusterConfig;
 use crate::limits;
 use crate::server::admission::secret::Secret;
 use crate::server::cluster::{AcquireReply, Holder, LeaseGuard, LeaseStore as _, Leases, StoreError};
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::util::sync::{Condvar, Mutex};
 
@@ -54,12 +55,20 @@ pub struct Cluster {
     pub leases: Mutex<Leases>,
     /// Number of requests that wait for their rooms.
     pub waiting: AtomicUsize,
-    /// Numbers of the connections of relayed clients.
-    relays: Mutex<BTreeSet<u64>>,
+    /// Relayed clients, by the numbers of their connections.
+    relays: Mutex<BTreeMap<u64, RelayedClient>>,
     /// Whether the last renewal has failed.
     is_store_away: AtomicBool,
     is_stopped: Mutex<bool>,
     stopped: Condvar,
+}
+
+/// A client that this process relays.
+#[derive(Debug)]
+struct RelayedClient {
+    prefix: AddressPrefix,
+    /// Time at which its ban was found.
+    banned_at: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -172,8 +181,8 @@ impl Cluster {
     }
 
     /// Registers the connection of a relayed client.
-    pub fn add_relay(&self, number: u64) {
-        self.relays.lock().insert(number);
+    pub fn add_relay(&self, number: u64, prefix: AddressPrefix) {
+        self.relays.lock().insert(number, RelayedClient { prefix, banned_at: None });
     }
 
     /// Removes the connection of a relayed client.
@@ -183,7 +192,26 @@ impl Cluster {
 
     /// Returns the numbers of the connections of relayed clients.
     pub fn relays(&self) -> Vec<u64> {
-        self.relays.lock().iter().copied().collect()
+        self.relays.lock().keys().copied().collect()
+    }
+
+    /// Returns the numbers of the connections of relayed clients that have been banned for
+    /// [`limits::CLUSTER_BANNED_RELAY_TIME`].
+    pub fn banned_relays(&self, is_banned: impl Fn(AddressPrefix) -> bool) -> Vec<u64> {
+        let (now, mut banned) = (self.clock.now(), Vec::new());
+        for (number, client) in self.relays.lock().iter_mut() {
+            let is_banned = is_banned(client.prefix);
+            client.banned_at = is_banned.then(|| client.banned_at.unwrap_or(now));
+            if client.banned_at.is_some_and(|at| now - at >= limits::CLUSTER_BANNED_RELAY_TIME) {
+                banned.push(*number);
+            }
+        }
+        banned
+    }
+
+    /// Whether the store has not responded to the last renewal.
+    pub fn is_store_away(&self) -> bool {
+        self.is_store_away.load(Ordering::Relaxed)
     }
 
     /// Returns whether another process has acquired a room of this one.

@@ -6,7 +6,8 @@
 //!                        ├─ another process has it ────► relay ─► its address
 //!                        └─ no process has it ─► lease ─► journal recovered ─► created here
 //!
-//!  renewal thread ─ every half second ─► all leases renewed; rooms of lost leases end
+//!  renewal thread ─ every half second ─► all leases renewed; rooms of lost leases end;
+//!                                        bans and notice of other processes received
 //! ```
 //!
 //! [`crate::server::cluster`] has the rules of leases, and the reason why no acknowledged command
@@ -19,10 +20,13 @@ pub mod ending;
 pub mod lease_clock;
 pub mod membership;
 pub mod placement;
+#[cfg(feature = "cluster")]
+mod redis_settings;
 #[cfg_attr(not(feature = "cluster"), path = "no_redis.rs")]
 mod redis_store;
 pub mod relay;
 pub mod renewal;
+mod setting_exchange;
 pub mod settings;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,8 @@
 //! Stands in for the lease store in a build without the feature `cluster`.
 
+use crate::server::cluster::shared_settings::{
+    SettingGroup, SettingStore, SettingVersion, SharedSetting, StoredSettings,
+};
 use crate::server::cluster::{AcquireReply, Holder, LeaseStore, RenewReply, StoreError};
 
 const MISSING: &str = "this program is built without the feature `cluster`";
@@ -52,6 +55,24 @@ impl LeaseStore for RedisStore {
     }
 
     fn look_up(&mut self, _: &str) -> Result<Option<Holder>, StoreError> {
+        match *self {}
+    }
+}
+
+impl SettingStore for RedisStore {
+    fn read_settings(&mut self, _: SettingGroup, _: &str) -> Result<StoredSettings, StoreError> {
+        match *self {}
+    }
+
+    fn write_settings(
+        &mut self,
+        _: SettingGroup,
+        _: &[(String, SharedSetting)],
+    ) -> Result<usize, StoreError> {
+        match *self {}
+    }
+
+    fn forget_settings(&mut self, _: SettingGroup, _: &[(String, SettingVersion)]) -> Result<(), StoreError> {
         match *self {}
     }
 }

@@ -16,7 +16,7 @@ use crate::server::cluster::{AcquireReply, Holder, LeaseStore, RenewReply, Store
 const KEY_PREFIX: &str = "tickwire:room:";
 
 /// Returns the time of the store in milliseconds, before each script.
-const NOW: &str = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) ";
+pub const NOW: &str = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000) ";
 
 /// Arguments: process, address, relay key, public URL, milliseconds of a lease and of a record,
 /// minimum fence. A fence is at least the time in milliseconds, so that a store that has lost its
@@ -110,7 +110,10 @@ impl RedisStore {
     }
 
     /// Sends a command. Closes the connection after an error, because a reply may still arrive.
-    fn run<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Result<T, StoreError> {
+    ///
+    /// # Errors
+    /// The store does not respond, or with an error.
+    pub fn run<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Result<T, StoreError> {
         let connection = self.connection.as_mut().ok_or_else(|| StoreError("no connection".to_owned()))?;
         command.query(connection).map_err(|error: RedisError| {
             self.connection = None;

@@ -23,6 +23,7 @@ use crate::server::admission::refusal::Refusal;
 use crate::server::cluster::Holder;
 use crate::server::net::blocking_io::{read, write_all};
 use crate::server::net::server_state::ServerState;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::os::{self, threads};
 use crate::ws::http::RequestHead;
 
@@ -91,7 +92,7 @@ pub fn run(
         return;
     }
     host.metrics.cluster_relays.inc();
-    cluster.add_relay(number);
+    cluster.add_relay(number, AddressPrefix::from_ip(client));
     let ((ended, has_ended), (back_ended, has_back_ended)) = (channel(), channel());
     let for_thread = (Arc::clone(host), Arc::clone(&owner_stream), Arc::clone(stream));
     let back = move || {

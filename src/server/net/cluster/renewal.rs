@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::membership::Cluster;
+use super::setting_exchange::{self, SettingExchange};
 use crate::limits;
 use crate::server::cluster::{LeaseStore as _, StoreError};
 use crate::server::net::server_state::ServerState;
@@ -12,6 +13,7 @@ use crate::server::net::server_state::ServerState;
 /// Runs the renewal thread until the leases are released.
 pub fn run(host: &ServerState) {
     let Some(cluster) = &host.cluster else { return };
+    let mut settings = SettingExchange::default();
     loop {
         let began = Instant::now();
         let renewed = renew(cluster);
@@ -22,20 +24,38 @@ pub fn run(host: &ServerState) {
         // The other connection must be old enough before a request needs it.
         let _ = cluster.with_store(|store| store.ping());
         end_lost_rooms(cluster, host);
+        if let Err(error) = renewed.and_then(|connection| exchange(host, cluster, &mut settings, connection))
+        {
+            debug!(%error, "bans and notice are not exchanged");
+        }
+        setting_exchange::end_banned_relays(host, cluster);
         let now = cluster.clock.now();
         host.metrics.cluster_leases.set(cluster.leases.lock().valid_count(now) as i64);
         if cluster.wait_for_stop(began + limits::CLUSTER_RENEW_INTERVAL) {
+            // The operator may have banned an address just before.
+            let _ = renew(cluster).and_then(|connection| exchange(host, cluster, &mut settings, connection));
             return;
         }
     }
 }
 
-fn renew(cluster: &Cluster) -> Result<(), StoreError> {
+fn exchange(
+    host: &ServerState,
+    cluster: &Cluster,
+    settings: &mut SettingExchange,
+    connection: u64,
+) -> Result<(), StoreError> {
+    let (mut store, now) = (cluster.renewal_store.lock(), cluster.clock.now());
+    settings.run(host, (&mut store, connection), now)
+}
+
+/// Renews all leases. Returns the number of the connection.
+fn renew(cluster: &Cluster) -> Result<u64, StoreError> {
     let mut store = cluster.renewal_store.lock();
-    store.connect()?;
+    let connection = store.connect()?;
     let held = cluster.leases.lock().held();
     if held.is_empty() {
-        return store.ping();
+        return store.ping().map(|()| connection);
     }
     // Before the request: the store grants the lease from a later time on.
     let sent_at = cluster.clock.now();
@@ -44,7 +64,7 @@ fn renew(cluster: &Cluster) -> Result<(), StoreError> {
     for ((room, fence), reply) in held.iter().zip(replies) {
         leases.on_renewed(room, *fence, reply, sent_at);
     }
-    Ok(())
+    Ok(connection)
 }
 
 fn end_lost_rooms(cluster: &Cluster, host: &ServerState) {

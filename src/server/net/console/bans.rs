@@ -3,11 +3,20 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::context::{CommandContext, CommandResult, Source};
-use crate::connection::DisconnectReason;
-use crate::game::{CloseReason, OperatorCommandError as No};
+use crate::game::OperatorCommandError as No;
+use crate::server::net::ban_enforcement;
 use crate::server::net::server_data;
 use crate::server::net::server_state::ServerState;
 use crate::util::address_prefix::AddressPrefix;
+
+/// Returns when the change of a reply holds in the other processes of a cluster, to append.
+pub fn in_cluster(host: &ServerState) -> &'static str {
+    match &host.cluster {
+        None => "",
+        Some(cluster) if cluster.is_store_away() => "; the other processes follow when Redis responds again",
+        Some(_) => "; the other processes follow within a second",
+    }
+}
 
 /// Bans an address prefix, and closes its connections.
 pub fn ban(context: &CommandContext<'_>, rest: &str) -> CommandResult {
@@ -25,18 +34,8 @@ pub fn ban(context: &CommandContext<'_>, rest: &str) -> CommandResult {
     if !is_new {
         return Err(format!("{prefix} is banned already").into());
     }
-    let mut theirs = host.clients.all();
-    theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == prefix);
-    let now = host.now();
-    for client in &theirs {
-        client.player().map(|player| client.room.remove_player_of(client.id, player, now));
-        client.close(DisconnectReason::Breach(CloseReason::Banned), now);
-    }
-    for room in host.rooms.all() {
-        room.handle.remove_suspended(prefix, now);
-        room.wake();
-    }
-    store(host, prefix, true, format!("{prefix} is banned; connections closed: {}", theirs.len()))
+    let closed = ban_enforcement::close_clients(host, prefix);
+    store(host, prefix, true, format!("{prefix} is banned; connections closed: {closed}"))
 }
 
 /// Lifts a ban.
@@ -60,7 +59,8 @@ pub fn list(host: &ServerState) -> String {
 
 /// Stores what was `done`. An error does not undo it.
 fn store(host: &ServerState, prefix: AddressPrefix, is_banned: bool, done: String) -> CommandResult {
-    let stored = host.data().store_ban(prefix, is_banned);
+    let stored = host.data().set_ban(prefix, is_banned);
+    let done = done + in_cluster(host);
     stored.map_err(|why| server_data::note_error(&host.metrics, &why, &done))?;
     Ok(done)
 }

@@ -18,9 +18,10 @@ pub struct BestPlayer {
 pub struct BestOfDay(BTreeMap<String, BestPlayer>);
 
 impl BestOfDay {
-    /// Records a score. Returns whether it is the best one of its game and day.
+    /// Records a score. Returns whether it is the best one of its game and day. A score of an
+    /// earlier day is ignored: another process may have begun the next day.
     pub fn note(&mut self, game: &str, day: u32, name: &str, score: i64) -> bool {
-        let is_best = self.of(game, day).is_none_or(|best| score > best.score);
+        let is_best = self.0.get(game).is_none_or(|best| (day, score) > (best.day, best.score));
         if is_best {
             self.insert(game.to_owned(), BestPlayer { day, name: name.to_owned(), score });
         }
@@ -54,7 +55,7 @@ mod tests {
         assert_eq!(noted.map(|(name, score)| best.note("moo", 1, name, score)), [true, false, true, false]);
         assert_eq!(best.of("moo", 1).map(|best| &*best.name), Some("Cy"));
         assert_eq!((best.of("moo", 2), best.of("tanks", 1)), (None, None));
-        assert!(best.note("moo", 2, "Ann", 1));
+        assert!(best.note("moo", 2, "Ann", 1) && !best.note("moo", 1, "Bo", 9));
         assert_eq!(best.iter().map(|(game, best)| (game, best.score)).collect::<Vec<_>>(), [("moo", 1)]);
     }
 }

@@ -1,6 +1,7 @@
 //! The file of [`ServerData`](super::ServerData): a `redb` database with one table for each kind of
 //! state. Each change is one durable transaction.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,6 +11,8 @@ use redb::{Builder, Database, DatabaseError, Error, ReadableDatabase as _, Reada
 use redb::{ReadTransaction, TableDefinition, WriteTransaction};
 
 use super::best_of_day::{BestOfDay, BestPlayer};
+use super::setting_keys::{NOTICE, ban_key, banned_prefix};
+use crate::server::cluster::shared_settings::{SettingVersion, SharedSetting};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 
@@ -21,7 +24,10 @@ const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 /// Prefix, as `bans` lists it, to the time of the ban in seconds since 1970.
 const BANS: TableDefinition<'_, &str, u64> = TableDefinition::new("bans");
 /// The notice, if there is one, as the only row.
-const NOTICE: TableDefinition<'_, (), &str> = TableDefinition::new("notice");
+const NOTICES: TableDefinition<'_, (), &str> = TableDefinition::new("notice");
+/// Key of a ban or of the notice to its version, also of removed ones. A row of the other tables
+/// without a version was written by an earlier version of the program.
+const VERSIONS: TableDefinition<'_, &str, (u64, u64)> = TableDefinition::new("versions");
 /// Game to day, name and score of its best player.
 const BEST: TableDefinition<'_, &str, (u32, &str, i64)> = TableDefinition::new("best_of_day");
 
@@ -53,7 +59,8 @@ impl DatabaseFile {
             }
             // With all tables, a reader needs no case for a missing one.
             transaction.open_table(BANS)?;
-            transaction.open_table(NOTICE)?;
+            transaction.open_table(NOTICES)?;
+            transaction.open_table(VERSIONS)?;
             transaction.open_table(BEST)?;
             Ok(found.unwrap_or(FORMAT))
         })? {
@@ -65,44 +72,64 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns the banned prefixes. A row that is no prefix is ignored.
-    pub fn bans(&self) -> Result<Vec<AddressPrefix>, String> {
+    /// Returns the bans and the notice, and which were removed. A row that is no prefix is ignored.
+    pub fn settings(&self) -> Result<BTreeMap<String, SharedSetting>, String> {
         self.read(|transaction| {
-            let table = transaction.open_table(BANS)?;
-            let rows: Vec<String> =
-                table.iter()?.map(|row| Ok(row?.0.value().to_owned())).collect::<Result<_, Error>>()?;
-            Ok(rows.iter().filter_map(|row| AddressPrefix::parse(row)).collect())
-        })
-    }
-
-    /// Stores the time of a ban, or removes the ban.
-    pub fn set_ban(&self, prefix: AddressPrefix, since: Option<u64>) -> Result<(), String> {
-        self.write(|transaction| {
-            let (mut table, key) = (transaction.open_table(BANS)?, prefix.to_string());
-            match since {
-                Some(since) => table.insert(&*key, since)?,
-                None => table.remove(&*key)?,
+            let mut settings = BTreeMap::new();
+            let mut add = |key, (primary, secondary), value| {
+                let version = SettingVersion { primary, secondary };
+                settings.insert(key, SharedSetting { version, value });
             };
-            Ok(())
+            for row in transaction.open_table(BANS)?.iter()? {
+                let (prefix, since) = row?;
+                if let Some(prefix) = AddressPrefix::parse(prefix.value()) {
+                    add(ban_key(prefix), (since.value().saturating_mul(1_000), 0), Some(String::new()));
+                }
+            }
+            if let Some(notice) = transaction.open_table(NOTICES)?.get(())? {
+                add(NOTICE.to_owned(), (1, 0), Some(notice.value().to_owned()));
+            }
+            for row in transaction.open_table(VERSIONS)?.iter()? {
+                let (key, version) = row?;
+                let (primary, secondary) = version.value();
+                let version = SettingVersion { primary, secondary };
+                let removed = SharedSetting { version, value: None };
+                settings.entry(key.value().to_owned()).or_insert(removed).version = version;
+            }
+            Ok(settings)
         })
     }
 
-    /// Returns the notice.
-    pub fn notice(&self) -> Result<Option<String>, String> {
-        self.read(|transaction| {
-            let table = transaction.open_table(NOTICE)?;
-            Ok(table.get(())?.map(|row| row.value().to_owned()))
-        })
-    }
-
-    /// Stores the notice, or removes it.
-    pub fn set_notice(&self, notice: Option<&str>) -> Result<(), String> {
+    /// Stores changes of bans and of the notice, and forgets removed ones, in one transaction.
+    pub fn set_settings(
+        &self,
+        changes: &[(String, SharedSetting)],
+        forgotten: &[(String, SettingVersion)],
+    ) -> Result<(), String> {
         self.write(|transaction| {
-            let mut table = transaction.open_table(NOTICE)?;
-            match notice {
-                Some(notice) => table.insert((), notice)?,
-                None => table.remove(())?,
-            };
+            let mut versions = transaction.open_table(VERSIONS)?;
+            let (mut bans, mut notices) = (transaction.open_table(BANS)?, transaction.open_table(NOTICES)?);
+            for (key, SharedSetting { version, value }) in changes {
+                let prefix = banned_prefix(key).map(|prefix| prefix.to_string());
+                match (prefix, value) {
+                    (Some(prefix), Some(_)) => {
+                        bans.insert(&*prefix, version.primary / 1_000)?;
+                    }
+                    (Some(prefix), None) => {
+                        bans.remove(&*prefix)?;
+                    }
+                    (None, Some(notice)) => {
+                        notices.insert((), &**notice)?;
+                    }
+                    (None, None) => {
+                        notices.remove(())?;
+                    }
+                }
+                versions.insert(&**key, (version.primary, version.secondary))?;
+            }
+            for (key, _) in forgotten {
+                versions.remove(&**key)?;
+            }
             Ok(())
         })
     }

@@ -3,14 +3,17 @@
 //!
 //! ```text
 //!  ban, unban, notice ──► ServerData ── one transaction ──► file (--database)
-//!  room: scores, once a second ──┘ └── thread "database", every 10 s at most ──┘
+//!  room: scores, once a second ──┤ └── thread "database", every 10 s at most ──┘
+//!  other processes of a cluster ─┘
 //! ```
 //!
 //! Without a file, the state lasts until the server stops. An error of the file is logged and
-//! counted, and the server continues with the state in memory.
+//! counted, and the server continues with the state in memory. In a cluster, all processes share
+//! the state: [`crate::server::cluster::shared_settings`] has the rules.
 
 mod best_of_day;
 mod database_file;
+mod setting_keys;
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,32 +22,47 @@ use tracing::error;
 
 pub use best_of_day::{BestOfDay, BestPlayer};
 use database_file::DatabaseFile;
+pub use setting_keys::{NOTICE, ban_key, banned_prefix, is_known};
 
 use super::metrics::Metrics;
 use crate::limits;
+use crate::server::cluster::shared_settings::{SettingGroup, SettingVersion, SharedSetting, SharedSettings};
 use crate::util::address_prefix::AddressPrefix;
+use crate::util::os;
 use crate::util::sync::{Condvar, Mutex};
 
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
+/// Changes of settings, each with its key.
+pub type SettingChanges = Vec<(String, SharedSetting)>;
+
 /// The state, and the file that stores it.
 #[derive(Debug, Default)]
 pub struct ServerData {
+    /// Bans and the notice.
+    settings: Mutex<SharedSettings>,
+    /// The best player of each game, as other processes of a cluster receive it.
+    scores: Mutex<SharedSettings>,
     state: Mutex<DataState>,
     /// Notified when there is something for the thread of the database.
     changed: Condvar,
     file: Option<DatabaseFile>,
-    /// The bans in the file when it was opened.
-    bans: Vec<AddressPrefix>,
 }
 
 #[derive(Debug, Default)]
 struct DataState {
-    notice: Option<String>,
     best: BestOfDay,
     /// Whether `best` has changed since the last write.
-    is_unsaved: bool,
+    is_best_unsaved: bool,
+    /// Changes by other processes since the last write.
+    unsaved: SettingChanges,
     is_closed: bool,
+}
+
+/// What the thread of the database writes next.
+struct NextWrite {
+    best: Option<BestOfDay>,
+    settings: SettingChanges,
 }
 
 impl ServerData {
@@ -55,10 +73,18 @@ impl ServerData {
     pub fn open(path: &Path) -> Result<ServerData, String> {
         let failed = |why: String| format!("--database {}: {why}", path.display());
         let file = DatabaseFile::open(path).map_err(failed)?;
-        let bans = file.bans().map_err(failed)?;
-        let (notice, best) = (file.notice().map_err(failed)?, file.best().map_err(failed)?);
-        let state = Mutex::new(DataState { notice, best, ..DataState::default() });
-        Ok(ServerData { state, changed: Condvar::default(), file: Some(file), bans })
+        let (stored, best) = (file.settings().map_err(failed)?, file.best().map_err(failed)?);
+        let data = ServerData { file: Some(file), ..ServerData::default() };
+        let mut settings = data.settings.lock();
+        for (key, setting) in stored {
+            settings.merge(&key, setting);
+        }
+        drop(settings);
+        for (game, best) in best.iter() {
+            data.note_best(game, best.clone());
+        }
+        data.state.lock().is_best_unsaved = false;
+        Ok(data)
     }
 
     /// Whether a file stores the state.
@@ -66,22 +92,35 @@ impl ServerData {
         self.file.is_some()
     }
 
-    /// Returns the bans with which the server starts.
-    pub fn stored_bans(&self) -> &[AddressPrefix] {
-        &self.bans
+    /// Returns the settings of a group.
+    pub fn settings(&self, group: SettingGroup) -> &Mutex<SharedSettings> {
+        match group {
+            SettingGroup::Operator => &self.settings,
+            SettingGroup::BestPlayers => &self.scores,
+        }
     }
 
-    /// Stores a new ban, or removes one.
+    /// Returns the banned address prefixes.
+    pub fn bans(&self) -> Vec<AddressPrefix> {
+        self.settings.lock().keys().filter_map(banned_prefix).collect()
+    }
+
+    /// Returns whether an address prefix is banned.
+    pub fn is_banned(&self, prefix: AddressPrefix) -> bool {
+        self.settings.lock().get(&ban_key(prefix)).is_some()
+    }
+
+    /// Records a new ban, or removes one. It changes also if the file cannot be written.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn store_ban(&self, prefix: AddressPrefix, is_banned: bool) -> Result<(), String> {
-        self.file.as_ref().map_or(Ok(()), |file| file.set_ban(prefix, is_banned.then(unix_seconds)))
+    pub fn set_ban(&self, prefix: AddressPrefix, is_banned: bool) -> Result<(), String> {
+        self.set(&ban_key(prefix), is_banned.then_some(""))
     }
 
     /// Returns the operator's notice.
     pub fn notice(&self) -> Option<String> {
-        self.state.lock().notice.clone()
+        self.settings.lock().get(NOTICE).map(str::to_owned)
     }
 
     /// Sets the notice, or removes it. It changes also if the file cannot be written.
@@ -89,8 +128,25 @@ impl ServerData {
     /// # Errors
     /// The file cannot be written.
     pub fn set_notice(&self, notice: Option<&str>) -> Result<(), String> {
-        self.state.lock().notice = notice.map(str::to_owned);
-        self.file.as_ref().map_or(Ok(()), |file| file.set_notice(notice))
+        self.set(NOTICE, notice)
+    }
+
+    fn set(&self, key: &str, value: Option<&str>) -> Result<(), String> {
+        let (setting, forgotten) = {
+            let mut settings = self.settings.lock();
+            let tie = u64::from_le_bytes(os::random());
+            (settings.set(key, value, unix_ms(), tie), settings.forget_removed(unix_ms()))
+        };
+        let changes = [(key.to_owned(), setting)];
+        self.file.as_ref().map_or(Ok(()), |file| file.set_settings(&changes, &forgotten))
+    }
+
+    /// Makes the thread of the database store changes by other processes of the cluster.
+    pub fn store_changes(&self, changes: SettingChanges) {
+        if self.file.is_some() && !changes.is_empty() {
+            self.state.lock().unsaved.extend(changes);
+            self.changed.notify_one();
+        }
     }
 
     /// Returns today's best player of a game.
@@ -100,10 +156,27 @@ impl ServerData {
 
     /// Records a score of today, if it is the best one of the game.
     pub fn note_score(&self, game: &str, name: &str, score: i64) {
+        self.note_best(game, BestPlayer { day: today(), name: name.to_owned(), score });
+    }
+
+    /// Records the best player of a game, if it is better than the known one.
+    fn note_best(&self, game: &str, best: BestPlayer) {
         let mut state = self.state.lock();
-        if state.best.note(game, today(), name, score) && self.file.is_some() {
-            state.is_unsaved = true;
+        if state.best.note(game, best.day, &best.name, best.score) {
+            state.is_best_unsaved = true;
             self.changed.notify_one();
+            drop(state);
+            self.scores.lock().merge(game, best_setting(best));
+        }
+    }
+
+    /// Records best players that other processes of the cluster have sent.
+    pub fn note_received_best(&self, changes: SettingChanges) {
+        for (game, SharedSetting { version, value }) in changes {
+            if let (Ok(day), Some(name)) = (version.primary.try_into(), value) {
+                let score = (version.secondary ^ SIGN_BIT).cast_signed();
+                self.note_best(&game, BestPlayer { day, name, score });
+            }
         }
     }
 
@@ -114,12 +187,16 @@ impl ServerData {
     }
 
     /// Waits until there is something to write. Returns `None` after [`ServerData::close`].
-    fn next_write(&self) -> Option<BestOfDay> {
+    fn next_write(&self) -> Option<NextWrite> {
         let mut state = self.state.lock();
-        while !state.is_unsaved && !state.is_closed {
+        while !state.is_best_unsaved && state.unsaved.is_empty() {
+            if state.is_closed {
+                return None;
+            }
             self.changed.wait(&mut state);
         }
-        std::mem::take(&mut state.is_unsaved).then(|| state.best.clone())
+        let best = std::mem::take(&mut state.is_best_unsaved).then(|| state.best.clone());
+        Some(NextWrite { best, settings: std::mem::take(&mut state.unsaved) })
     }
 
     /// Waits for this time, or until [`ServerData::close`].
@@ -128,16 +205,39 @@ impl ServerData {
         while !state.is_closed && !self.changed.wait_until(&mut state, until).timed_out() {}
     }
 
-    /// Writes the best players until [`ServerData::close`]: the body of the thread "database".
+    /// Writes the best players, and changes by other processes, until [`ServerData::close`]: the
+    /// body of the thread "database".
     pub fn run(&self, metrics: &Metrics) {
         let Some(file) = &self.file else { return };
-        while let Some(best) = self.next_write() {
-            if let Err(why) = file.set_best(&best) {
-                log_error(metrics, &why);
+        while let Some(NextWrite { best, settings }) = self.next_write() {
+            let best = best.map_or(Ok(()), |best| file.set_best(&best));
+            let settings = match settings.is_empty() {
+                true => Ok(()),
+                false => file.set_settings(&self.current(settings), &[]),
+            };
+            for why in [best.err(), settings.err()].iter().flatten() {
+                log_error(metrics, why);
             }
             self.pause(limits::DATABASE_WRITE_INTERVAL);
         }
     }
+
+    /// Returns the settings that were changed, as they are now: a later change by the operator of
+    /// this process is in the file already.
+    fn current(&self, changes: SettingChanges) -> SettingChanges {
+        let settings = self.settings.lock();
+        let current = |(key, _): (String, _)| Some((settings.setting(&key)?.clone(), key));
+        changes.into_iter().filter_map(current).map(|(setting, key)| (key, setting)).collect()
+    }
+}
+
+const SIGN_BIT: u64 = 1 << 63;
+
+/// Returns a best player as a setting: of two, the later day wins, then the higher score.
+fn best_setting(best: BestPlayer) -> SharedSetting {
+    let secondary = best.score.cast_unsigned() ^ SIGN_BIT;
+    let version = SettingVersion { primary: best.day.into(), secondary };
+    SharedSetting { version, value: Some(best.name) }
 }
 
 /// Logs and counts an error of the file.
@@ -152,13 +252,14 @@ pub fn note_error(metrics: &Metrics, why: &str, done: &str) -> String {
     format!("{done}, but only until the server stops: the database has failed: {why}")
 }
 
-fn unix_seconds() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_secs()
+/// Returns the time of the machine's clock, in milliseconds since 1970.
+pub fn unix_ms() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_millis() as u64
 }
 
 /// The number of this day since 1970, in UTC.
 fn today() -> u32 {
-    (unix_seconds() / SECONDS_PER_DAY) as u32
+    (unix_ms() / 1_000 / SECONDS_PER_DAY) as u32
 }
 
 #[cfg(test)]
@@ -189,9 +290,9 @@ mod tests {
         let path = TempFile::new("kept");
         let prefix = |text: &str| AddressPrefix::from_ip(text.parse().expect("an address"));
         let data = ServerData::open(&path.0).expect("created");
-        assert_eq!(data.stored_bans(), []);
+        assert_eq!(data.bans(), []);
         for (address, is_banned) in [("203.0.113.9", true), ("2001:db8::9", true), ("203.0.113.9", false)] {
-            data.store_ban(prefix(address), is_banned).expect("stored");
+            data.set_ban(prefix(address), is_banned).expect("stored");
         }
         data.set_notice(Some("Maintenance at noon")).expect("stored");
         data.note_score("moo", "Ann", 12);
@@ -202,7 +303,7 @@ mod tests {
         drop(data);
 
         let data = ServerData::open(&path.0).expect("opened");
-        assert_eq!(data.stored_bans(), [prefix("2001:db8::1")]);
+        assert_eq!(data.bans(), [prefix("2001:db8::1")]);
         assert_eq!(data.notice().as_deref(), Some("Maintenance at noon"));
         let best = data.best_of_day("moo").map(|best| (best.name, best.score));
         assert_eq!((best, data.best_of_day("tanks")), (Some(("Ann".to_owned(), 12)), None));

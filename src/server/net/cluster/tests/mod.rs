@@ -6,6 +6,8 @@ use super::settings::{ClusterAddress, ClusterConfig, PublicUrl};
 
 #[cfg(feature = "cluster")]
 mod scripts;
+#[cfg(feature = "cluster")]
+mod setting_scripts;
 
 #[test]
 fn an_advertised_address_has_a_host_and_the_bound_port_by_default() {

@@ -13,7 +13,7 @@ use crate::server::cluster::{AcquireReply, Holder, LeaseStore as _};
 use crate::server::net::cluster::redis_store::RedisStore;
 
 /// A Redis server on a free port, without files.
-struct Redis(Child);
+pub struct Redis(Child);
 
 impl Drop for Redis {
     fn drop(&mut self) {
@@ -23,7 +23,7 @@ impl Drop for Redis {
 }
 
 /// Starts Redis. Returns `None`, with a line that says so, if it is not installed.
-fn start_redis() -> Option<(Redis, String)> {
+pub fn start_redis() -> Option<(Redis, String)> {
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
     let mut command = Command::new("redis-server");
     command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &port.to_string()]);
@@ -36,7 +36,7 @@ fn start_redis() -> Option<(Redis, String)> {
     }
 }
 
-fn process(name: &str) -> Holder {
+pub fn process(name: &str) -> Holder {
     Holder {
         process: name.to_owned(),
         address: format!("{name}:3000"),
@@ -45,16 +45,21 @@ fn process(name: &str) -> Holder {
     }
 }
 
+/// Connects as soon as Redis responds.
+pub fn connect(store: &mut RedisStore) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while store.connect().is_err() {
+        assert!(Instant::now() < deadline, "Redis does not respond");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn the_scripts_do_the_same_as_the_model() {
     let Some((_redis, url)) = start_redis() else { return };
     let holders = ["a", "b", "c"].map(process);
     let mut stores = holders.clone().map(|holder| RedisStore::new(&url, holder).expect("a URL"));
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while stores[0].connect().is_err() {
-        assert!(Instant::now() < deadline, "Redis does not respond");
-        thread::sleep(Duration::from_millis(20));
-    }
+    connect(&mut stores[0]);
     let (mut model, mut rng) = (ModelStore::default(), Rng::new(1, 0));
     let started = Instant::now();
     for step in 0..3_000 {
