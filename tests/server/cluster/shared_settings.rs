@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::fixture::{NO_REDIS, Redis};
-use super::{get, serve};
+use super::{get, serve, wait_for};
 use crate::journal::Directory;
 use crate::program::Program;
 use crate::support::PATIENCE;
@@ -98,9 +98,6 @@ fn a_ban_in_one_process_holds_in_each_also_after_a_restart_until_any_lifts_it() 
     let is_open =
         (&other).read(&mut [0]).map_or_else(|error| error.kind() == ErrorKind::WouldBlock, |n| n > 0);
     assert!(is_open, "another address stays connected");
-    first.type_line("notice Noon");
-    type_until(&mut second, "notice", "the notice is: Noon");
-    assert!(get(second.address, "/rooms?format=json").contains("\"notice\":\"Noon\""));
     first.stop();
     second.stop();
 
@@ -111,6 +108,20 @@ fn a_ban_in_one_process_holds_in_each_also_after_a_restart_until_any_lifts_it() 
     let reply = second.type_line(&format!("unban {BANNED}"));
     assert!(reply.starts_with(&format!("{BANNED} is no longer banned")), "{reply}");
     wait_for_status(&first, BANNED, "200");
+}
+
+#[test]
+fn a_notice_holds_in_each_process_and_is_counted() {
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
+    let directory = Directory::new("cluster-notice");
+    let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
+    let (mut first, mut second) = (start(), start());
+    first.type_line("notice Noon");
+    wait_for(&second, "tickwire_cluster_setting_changes_total", "1");
+    assert!(get(second.address, "/rooms?format=json").contains("\"notice\":\"Noon\""));
+    second.type_line("notice off");
+    type_until(&mut first, "notice", "the pages show no notice");
+    assert_eq!(crate::journal::metric(&second, "tickwire_cluster_setting_changes_total"), "1", "its own");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn of_two_changes_without_the_store_the_later_one_wins_in_each_process() {
 }
 
 #[test]
-fn a_change_by_an_operator_who_has_seen_another_one_wins_whatever_the_clocks_say() {
+fn a_change_by_an_operator_who_has_seen_another_one_wins_with_any_clocks() {
     let (mut store, ahead, behind) = (store(), Process::at(86_400_000), Process::at(-86_400_000));
     ahead.set(BAN, Some(""), 1_000_000_000);
     ahead.exchange(&mut store);
