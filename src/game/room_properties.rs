@@ -208,6 +208,12 @@ impl RoomConditions {
         };
         self.wanted.iter().all(has)
     }
+
+    /// Returns whether every wanted property has the wanted text. `text` returns the text of a
+    /// property of the room.
+    pub(crate) fn fit_texts(&self, text: impl Fn(&str) -> Option<String>) -> bool {
+        self.wanted.iter().all(|(name, value)| text(name).is_some_and(|found| found == *value))
+    }
 }
 
 #[cfg(test)]

@@ -56,3 +56,17 @@ pub const CLUSTER_BEST_PLAYERS_INTERVAL: Duration = Duration::from_secs(5);
 /// Time after which a process ends the relays of a banned address. Before, the owner of the room
 /// can close the client with a reason.
 pub const CLUSTER_BANNED_RELAY_TIME: Duration = Duration::from_secs(2);
+/// Maximum number of processes with reports. Further processes have rooms, which the others do not
+/// list.
+pub const CLUSTER_PROCESSES: usize = 64;
+/// Time for which the store retains the report of a process: after its death, its rooms are listed
+/// as long as its leases last.
+pub const CLUSTER_REPORT_TIME: Duration = CLUSTER_LEASE;
+/// Minimum time between two reads of the reports by one process, however many requests need them.
+pub const CLUSTER_REPORT_READ_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of rooms in the report of a process, so that a report with long properties has
+/// half a megabyte. Further rooms are neither listed by other processes nor chosen for `?room=any`.
+pub const CLUSTER_REPORT_ROOMS: usize = 256;
+/// Maximum bytes of a room in a report: 8 properties of maximum length, and the other fields. A
+/// longer room is left out.
+pub const CLUSTER_ROOM_REPORT_BYTES: usize = 2 * 1_024;

@@ -54,6 +54,7 @@ mod leases;
 #[cfg(test)]
 pub mod model_settings;
 pub mod model_store;
+pub mod reports;
 pub mod shared_settings;
 mod store;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  ?room=any&where=state:lobby ─► the fullest room that fits ─► entered at once
+//!                                 ├─ of another process ─► relayed, and chosen again there
 //!                                 └─ none ─► a new room on demand, if it fits ─► entered
 //! ```
 //!
@@ -13,9 +14,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::cluster::placement::{self, Placement};
 use super::drain;
 use super::rooms::RunningRoom;
-use super::rooms_on_demand::{self, JoinedRoom};
+use super::rooms_on_demand;
 use super::server_state::ServerState;
 use crate::game::{CloseReason, RoomConditions};
 use crate::packet::routes::{self, ROOM_HEADER};
@@ -53,7 +55,8 @@ pub fn conditions(head: &RequestHead) -> Result<Option<RoomConditions>, Refusal>
 }
 
 /// Enters the fullest room that meets the conditions, of the game of the request's path, or creates
-/// one.
+/// one. In a cluster, connects to the process that has the fullest one, unless the request is
+/// relayed.
 ///
 /// # Errors
 /// The refusal. The connection is upgraded and closed with the reason `no_room_fits` if no room
@@ -63,8 +66,8 @@ pub fn enter(
     head: &RequestHead,
     address: SocketAddr,
     door: &UpgradeCheck<'_>,
-    wanted: &RoomConditions,
-) -> Result<JoinedRoom, Refusal> {
+    (wanted, is_relayed): (&RoomConditions, bool),
+) -> Result<Placement, Refusal> {
     let (name, _) = routes::split_room_path(head.path());
     let created = || rooms_on_demand::can_create(host, name).then(|| host.room());
     let of_path = host.rooms.find(name).or_else(created);
@@ -77,7 +80,16 @@ pub fn enter(
     let closed = |breach| Refusal::closed(accepted.response.clone(), &endpoint, breach);
     let admit = || rooms_on_demand::admit(host, head, address).map_err(closed);
     let (game, prefix) = (of_path.handle.about, AddressPrefix::from_ip(address.ip()));
-    rooms_on_demand::join_any_or_create(host, game, wanted, prefix, admit).map_err(|refused| {
+    if let Some(elsewhere) =
+        (!is_relayed).then(|| placement::any_elsewhere(host, game.name, wanted)).flatten()
+    {
+        return Ok(elsewhere);
+    }
+    let entered = rooms_on_demand::join_any_or_create(host, game, wanted, prefix, admit);
+    let placed = entered
+        .map(Placement::Here)
+        .or_else(|refused| placement::create_elsewhere(host, is_relayed, refused));
+    placed.map_err(|refused| {
         let Refusal { rule, is_capacity, status, .. } = refused;
         match status {
             101 => refused,

@@ -259,32 +259,34 @@ fn accept_client(
     };
     // Enters before the checks, so that only one of two simultaneous clients gets the last slot.
     let wanted = any_room::conditions(head)?;
-    let mut entered = match &wanted {
-        Some(wanted) => Some(any_room::enter(host, head, address, &door, wanted)?),
-        None => host.rooms.enter(name),
-    };
     let is_relayed = relay::client_address(host, head)?.is_some();
-    if entered.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
+    let mut placed = match &wanted {
+        Some(wanted) => Some(any_room::enter(host, head, address, &door, (wanted, is_relayed))?),
+        None => host.rooms.enter(name).map(Placement::Here),
+    };
+    if placed.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
         // Checked before the room is created: a request that would be refused must not create one.
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
         let admit = || {
             rooms_on_demand::admit(host, head, address)
                 .map_err(|breach| Refusal::closed(accepted.response.clone(), &endpoint, breach))
         };
-        entered = Some(match &host.cluster {
-            Some(cluster) => match placement::place(host, cluster, (name, prefix, is_relayed), admit)? {
-                Placement::Here(joined) => joined,
-                Placement::Elsewhere(owner, stream) => {
-                    door.admit_client(prefix, permit, host.now())?;
-                    return Ok(Accepted::Elsewhere(owner, stream));
-                }
-            },
+        placed = Some(match &host.cluster {
+            Some(cluster) => placement::place(host, cluster, (name, prefix, is_relayed), admit)?,
             None => {
                 admit()?;
-                rooms_on_demand::join_or_create(host, name, prefix)?
+                Placement::Here(rooms_on_demand::join_or_create(host, name, prefix)?)
             }
         });
     }
+    let entered = match placed {
+        Some(Placement::Elsewhere(owner, stream)) => {
+            door.admit_client(prefix, permit, host.now())?;
+            return Ok(Accepted::Elsewhere(owner, stream));
+        }
+        Some(Placement::Here(joined)) => Some(joined),
+        None => None,
+    };
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
     let door =

@@ -42,6 +42,9 @@ pub type JoinedRoom = (Arc<RunningRoom>, Option<RoomPermit>);
 /// Rule if no room meets the conditions of a client, and none can be created that does.
 pub const NO_ROOM_FITS: &str = "no_room_fits";
 
+/// Rule if this process has its maximum number of rooms.
+pub const ROOMS_FULL: &str = "rooms_full";
+
 /// Number of random characters in the name of a room that `?room=any` creates.
 const NEW_NAME_CHARS: usize = 8;
 /// The 32 characters of this part of the name, without those that are easily confused.
@@ -86,7 +89,7 @@ pub fn check(host: &ServerState, creator: AddressPrefix) -> Result<(), Refusal> 
 
 fn refused(unmade: CreateRoomError) -> Refusal {
     let (status, rule) = match unmade {
-        CreateRoomError::Full => (503, "rooms_full"),
+        CreateRoomError::Full => (503, ROOMS_FULL),
         CreateRoomError::AddressLimit => (429, "address_rooms"),
     };
     Refusal { is_capacity: true, ..Refusal::from_rule(status, rule) }

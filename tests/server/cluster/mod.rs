@@ -4,6 +4,7 @@
 mod fixture;
 mod load;
 mod redis_journal;
+mod room_list;
 mod shared_settings;
 mod tokens;
 
@@ -38,14 +39,24 @@ fn long_kills() -> Option<u32> {
 }
 
 fn serve(directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
-    serve_at(([127, 0, 0, 1], 0).into(), directory, store, more)
+    serve_at(([127, 0, 0, 1], 0).into(), directory, store, ("100", more))
 }
 
-fn serve_at(bind: SocketAddr, directory: &Path, store: SocketAddr, more: &[&str]) -> Command {
+/// As `serve`, with this maximum of rooms on demand.
+fn serve_with_rooms(directory: &Path, store: SocketAddr, rooms_and_more: (&str, &[&str])) -> Command {
+    serve_at(([127, 0, 0, 1], 0).into(), directory, store, rooms_and_more)
+}
+
+fn serve_at(
+    bind: SocketAddr,
+    directory: &Path,
+    store: SocketAddr,
+    (rooms, more): (&str, &[&str]),
+) -> Command {
     let (directory, store) = (directory.to_str().expect("text"), format!("redis://{store}"));
     let bind = bind.to_string();
     let mut arguments = vec!["serve", "--bind", &bind, "--journal", directory, "--durability", "tick"];
-    arguments.extend(["--cluster", &store, "--rooms-on-demand", "100", "--address-rate-limits", "off"]);
+    arguments.extend(["--cluster", &store, "--rooms-on-demand", rooms, "--address-rate-limits", "off"]);
     arguments.extend(["--max-clients-per-address", "1000", "--log", "info"]);
     arguments.extend(["--cluster-public", "http://127.0.0.1"]);
     arguments.extend(more);

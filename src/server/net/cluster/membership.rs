@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::lease_clock::LeaseClock;
 use super::redis_store::RedisStore;
+use super::room_reports::{ProcessReport, ReportCache};
 use super::settings::ClusterConfig;
 use crate::limits;
 use crate::server::admission::secret::Secret;
+use crate::server::cluster::reports::ReportStore as _;
 use crate::server::cluster::{AcquireReply, Holder, LeaseGuard, LeaseStore as _, Leases, StoreError};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
@@ -57,6 +59,8 @@ pub struct Cluster {
     pub waiting: AtomicUsize,
     /// Relayed clients, by the numbers of their connections.
     relays: Mutex<BTreeMap<u64, RelayedClient>>,
+    /// The reports of the other processes.
+    reports: Mutex<ReportCache>,
     /// Whether the last renewal has failed.
     is_store_away: AtomicBool,
     is_stopped: Mutex<bool>,
@@ -100,10 +104,16 @@ impl Cluster {
             leases: Mutex::default(),
             waiting: AtomicUsize::new(0),
             relays: Mutex::default(),
+            reports: Mutex::default(),
             is_store_away: AtomicBool::new(false),
             is_stopped: Mutex::new(false),
             stopped: Condvar::new(),
         })
+    }
+
+    /// Returns how other processes know this one.
+    pub fn holder(&self) -> &Holder {
+        &self.holder
     }
 
     /// The address at which other processes reach this one: `HOST:PORT`.
@@ -123,6 +133,35 @@ impl Cluster {
     pub fn look_up(&self, room: &str) -> Result<Option<Holder>, StoreError> {
         let found = self.with_store(|store| store.look_up(room))?;
         Ok(found.filter(|holder| holder.process != self.holder.process))
+    }
+
+    /// Returns the reports of the other processes. Reads them from the store at most once per
+    /// [`limits::CLUSTER_REPORT_READ_INTERVAL`]. Without the store, the last ones remain until its
+    /// records would have ended.
+    pub fn others(&self) -> ReportCache {
+        let (mut cache, now) = (self.reports.lock(), self.clock.now());
+        let age = cache.read_at.map(|at| now - at);
+        if age.is_none_or(|age| age >= limits::CLUSTER_REPORT_READ_INTERVAL) {
+            match self.with_store(|store| store.reports()) {
+                Ok(texts) => {
+                    let mut reports: Vec<_> =
+                        texts.iter().filter_map(|text| ProcessReport::decode(text)).collect();
+                    // An earlier process at the address of this one has died.
+                    reports.retain(|report| report.holder.address != self.holder.address);
+                    reports.sort_by(|one, other| one.holder.address.cmp(&other.holder.address));
+                    *cache = ReportCache { reports: Arc::new(reports), is_fresh: true, read_at: Some(now) };
+                }
+                Err(error) => {
+                    debug!(%error, "the rooms of other processes are unknown");
+                    let is_over = age.is_none_or(|age| age >= limits::CLUSTER_REPORT_TIME);
+                    cache.is_fresh = false;
+                    if is_over {
+                        *cache = ReportCache::default();
+                    }
+                }
+            }
+        }
+        cache.clone()
     }
 
     /// Requests the lease of a room that does not run here, with a fence greater than `above`.

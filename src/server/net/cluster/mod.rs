@@ -7,7 +7,8 @@
 //!                        └─ no process has it ─► lease ─► journal recovered ─► created here
 //!
 //!  renewal thread ─ every half second ─► all leases renewed; rooms of lost leases end;
-//!                                        bans and notice of other processes received
+//!                                        bans and notice of other processes received;
+//!                                        public rooms reported to other processes
 //! ```
 //!
 //! [`crate::server::cluster`] has the rules of leases, and the reason why no acknowledged command
@@ -21,11 +22,15 @@ pub mod lease_clock;
 pub mod membership;
 pub mod placement;
 #[cfg(feature = "cluster")]
+mod redis_reports;
+#[cfg(feature = "cluster")]
 mod redis_settings;
 #[cfg_attr(not(feature = "cluster"), path = "no_redis.rs")]
 mod redis_store;
 pub mod relay;
 pub mod renewal;
+pub mod reporting;
+pub mod room_reports;
 mod setting_exchange;
 pub mod settings;
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Stands in for the lease store in a build without the feature `cluster`.
 
+use std::time::Duration;
+
+use crate::server::cluster::reports::ReportStore;
 use crate::server::cluster::shared_settings::{
     SettingGroup, SettingStore, SettingVersion, SharedSetting, StoredSettings,
 };
@@ -73,6 +76,20 @@ impl SettingStore for RedisStore {
     }
 
     fn forget_settings(&mut self, _: SettingGroup, _: &[(String, SettingVersion)]) -> Result<(), StoreError> {
+        match *self {}
+    }
+}
+
+impl ReportStore for RedisStore {
+    fn publish_report(&mut self, _: &str, _: Duration) -> Result<bool, StoreError> {
+        match *self {}
+    }
+
+    fn remove_report(&mut self) -> Result<(), StoreError> {
+        match *self {}
+    }
+
+    fn reports(&mut self) -> Result<Vec<String>, StoreError> {
         match *self {}
     }
 }

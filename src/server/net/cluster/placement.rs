@@ -10,11 +10,12 @@ use tracing::debug;
 
 use super::acquisition::{self, OWNER_AWAY, STORE_AWAY, TOO_MANY_WAIT};
 use super::membership::Cluster;
-use super::relay;
+use super::{relay, room_reports};
+use crate::game::RoomConditions;
 use crate::limits;
 use crate::server::admission::refusal::Refusal;
 use crate::server::cluster::Holder;
-use crate::server::net::rooms_on_demand::{self, JoinedRoom, NewRoom};
+use crate::server::net::rooms_on_demand::{self, JoinedRoom, NewRoom, ROOMS_FULL};
 use crate::server::net::server_state::ServerState;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -99,11 +100,13 @@ fn attempt(
         }
     };
     if let Some(owner) = found {
-        return Ok(connect(cluster, owner, is_relayed));
+        return Ok(connect(cluster, &owner, is_relayed));
     }
     admit()?;
-    let Some(reservation) = rooms_on_demand::reserve(host, name, creator)? else {
-        return Ok(Attempt::Again(OWNER_AWAY));
+    let reservation = match rooms_on_demand::reserve(host, name, creator) {
+        Ok(Some(reservation)) => reservation,
+        Ok(None) => return Ok(Attempt::Again(OWNER_AWAY)),
+        Err(refused) => return create_elsewhere(host, is_relayed, refused).map(Attempt::Done),
     };
     match acquisition::acquire(host, cluster, name)? {
         Ok(lease) => {
@@ -114,17 +117,47 @@ fn attempt(
     }
 }
 
+/// Connects to the process with the fullest room of this game that meets the conditions, if it is
+/// fuller than each room of this process.
+pub fn any_elsewhere(host: &ServerState, game: &str, wanted: &RoomConditions) -> Option<Placement> {
+    let cluster = host.cluster.as_ref()?;
+    let reports = cluster.others().reports;
+    let occupied = host.rooms.fullest_occupied(game, wanted);
+    connect_to(room_reports::fullest(&reports, game, wanted, occupied)?)
+}
+
+/// Connects to the process that can create the most rooms, if this one has refused to create a room
+/// because it has its maximum. `is_relayed`: another process has already done so.
+///
+/// # Errors
+/// The refusal, if it has another reason or no process can create a room.
+pub fn create_elsewhere(
+    host: &ServerState,
+    is_relayed: bool,
+    refused: Refusal,
+) -> Result<Placement, Refusal> {
+    let Some(cluster) = host.cluster.as_ref().filter(|_| refused.rule == ROOMS_FULL && !is_relayed) else {
+        return Err(refused);
+    };
+    let reports = cluster.others().reports;
+    room_reports::roomiest(&reports).and_then(connect_to).ok_or(refused)
+}
+
+fn connect_to(process: &Holder) -> Option<Placement> {
+    match relay::connect(process) {
+        Ok(stream) => Some(Placement::Elsewhere(process.clone(), stream)),
+        Err(error) => {
+            debug!(address = process.address, %error, "a process cannot be reached");
+            None
+        }
+    }
+}
+
 /// Connects to the process that has a room. After its death, the lease remains for a while.
-fn connect(cluster: &Cluster, owner: Holder, is_relayed: bool) -> Attempt {
+fn connect(cluster: &Cluster, owner: &Holder, is_relayed: bool) -> Attempt {
     // An earlier process at the address of this one: a connection would reach this process.
     if is_relayed || owner.address == cluster.address() {
         return Attempt::Again(OWNER_AWAY);
     }
-    match relay::connect(&owner) {
-        Ok(stream) => Attempt::Done(Placement::Elsewhere(owner, stream)),
-        Err(error) => {
-            debug!(address = owner.address, %error, "the process of a room cannot be reached");
-            Attempt::Again(OWNER_AWAY)
-        }
-    }
+    connect_to(owner).map_or(Attempt::Again(OWNER_AWAY), Attempt::Done)
 }

@@ -121,6 +121,11 @@ impl RedisStore {
         })
     }
 
+    /// Returns the identity of this process.
+    pub fn process(&self) -> &str {
+        &self.holder.process
+    }
+
     fn script(source: &str, rooms: &[&str]) -> redis::Cmd {
         let mut command = redis::cmd("EVAL");
         command.arg(format!("{NOW}{source}")).arg(rooms.len());

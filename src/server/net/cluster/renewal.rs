@@ -5,15 +5,17 @@ use std::time::Instant;
 use tracing::{debug, warn};
 
 use super::membership::Cluster;
+use super::reporting::Reporting;
 use super::setting_exchange::{self, SettingExchange};
 use crate::limits;
+use crate::server::cluster::reports::ReportStore as _;
 use crate::server::cluster::{LeaseStore as _, StoreError};
 use crate::server::net::server_state::ServerState;
 
 /// Runs the renewal thread until the leases are released.
 pub fn run(host: &ServerState) {
     let Some(cluster) = &host.cluster else { return };
-    let mut settings = SettingExchange::default();
+    let mut exchange = Exchange::default();
     loop {
         let began = Instant::now();
         let renewed = renew(cluster);
@@ -24,29 +26,34 @@ pub fn run(host: &ServerState) {
         // The other connection must be old enough before a request needs it.
         let _ = cluster.with_store(|store| store.ping());
         end_lost_rooms(cluster, host);
-        if let Err(error) = renewed.and_then(|connection| exchange(host, cluster, &mut settings, connection))
-        {
-            debug!(%error, "bans and notice are not exchanged");
+        if let Err(error) = renewed.and_then(|connection| exchange.run(host, cluster, connection)) {
+            debug!(%error, "bans, notice and reports are not exchanged");
         }
         setting_exchange::end_banned_relays(host, cluster);
         let now = cluster.clock.now();
         host.metrics.cluster_leases.set(cluster.leases.lock().valid_count(now) as i64);
         if cluster.wait_for_stop(began + limits::CLUSTER_RENEW_INTERVAL) {
             // The operator may have banned an address just before.
-            let _ = renew(cluster).and_then(|connection| exchange(host, cluster, &mut settings, connection));
+            let _ = renew(cluster).and_then(|connection| exchange.run(host, cluster, connection));
+            let _ = cluster.renewal_store.lock().remove_report();
             return;
         }
     }
 }
 
-fn exchange(
-    host: &ServerState,
-    cluster: &Cluster,
-    settings: &mut SettingExchange,
-    connection: u64,
-) -> Result<(), StoreError> {
-    let (mut store, now) = (cluster.renewal_store.lock(), cluster.clock.now());
-    settings.run(host, (&mut store, connection), now)
+/// What the renewal thread exchanges with other processes besides the leases.
+#[derive(Debug, Default)]
+struct Exchange {
+    settings: SettingExchange,
+    reporting: Reporting,
+}
+
+impl Exchange {
+    fn run(&mut self, host: &ServerState, cluster: &Cluster, connection: u64) -> Result<(), StoreError> {
+        let (mut store, now) = (cluster.renewal_store.lock(), cluster.clock.now());
+        self.settings.run(host, (&mut store, connection), now)?;
+        self.reporting.publish(host, cluster, &mut store)
+    }
 }
 
 /// Renews all leases. Returns the number of the connection.

@@ -1,6 +1,6 @@
 //! The operator commands `ban`, `unban` and `bans`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::context::{CommandContext, CommandResult, Source};
 use crate::game::OperatorCommandError as No;
@@ -28,6 +28,16 @@ pub fn ban(context: &CommandContext<'_>, rest: &str) -> CommandResult {
     let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     if this_machine.map(AddressPrefix::from_ip).contains(&prefix) {
         let reason = "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
+        return Err(format!("{prefix} {reason}").into());
+    }
+    let others = host.cluster.as_ref().map(|cluster| cluster.others().reports);
+    let is_process = |address: &str| {
+        let address = address.parse().map(|address: SocketAddr| AddressPrefix::from_ip(address.ip()));
+        address == Ok(prefix)
+    };
+    if others.iter().flat_map(|reports| reports.iter()).any(|report| is_process(&report.holder.address)) {
+        let reason =
+            "is the address of a process of the cluster: a ban would lock out the clients that it relays";
         return Err(format!("{prefix} {reason}").into());
     }
     let is_new = host.admission.ban(prefix).ok_or("the list of bans is full".to_owned())?;

@@ -10,7 +10,7 @@ use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
 use super::context::{CommandContext, CommandResult};
-use super::{bans, memory, save_world};
+use super::{bans, memory, processes, save_world};
 use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Roster};
 use crate::limits;
@@ -37,7 +37,7 @@ const ROOM_USAGE: &str = "room NAME COMMAND";
 const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats", "memory", "end"];
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
-const SERVER_COMMANDS: [CommandRow; 16] = [
+const SERVER_COMMANDS: [CommandRow; 17] = [
     ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
@@ -55,6 +55,11 @@ const SERVER_COMMANDS: [CommandRow; 16] = [
     ),
     ("save", "write the world to a file, for --restore", |context, _| context.save()),
     ("rooms", "list the rooms: name, players, clients, tick, state", |context, _| Ok(context.rooms())),
+    (
+        "processes",
+        "list the processes of the cluster: rooms, rooms that they can still make, players, address, URL",
+        |context, _| processes::list(context.host),
+    ),
     (ROOM_USAGE, "carry out a command in another room than the default room", |_, _| {
         Err(No::Usage(String::new()))
     }),
@@ -165,7 +170,7 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         return ("unknown", Err(No::Usage(reason)));
     };
     let name = name_of(usage);
-    let only_looks = ["help", "players", "bans", "stats", "memory", "rooms"].contains(&name)
+    let only_looks = ["help", "players", "bans", "stats", "memory", "rooms", "processes"].contains(&name)
         || ["capture", "notice"].contains(&name) && rest.is_empty();
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {

@@ -19,6 +19,7 @@ pub mod commands;
 mod context;
 pub mod http_admin;
 mod memory;
+mod processes;
 pub mod save_world;
 
 use std::sync::Arc;

@@ -1,20 +1,20 @@
 //! Pages about rooms: their list at `/rooms` as a page or as JSON, redirects of a room's paths, the
 //! page of a missing room, `/healthz`, and `/readyz`.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::page_response::PageResponse;
-use crate::game::PropertyValue;
-use crate::packet::json::json_object;
+use crate::limits;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
 use crate::server::net::cluster::acquisition::STORE_AWAY;
+use crate::server::net::cluster::room_reports::{ProcessReport, ReportCache, RoomReport};
 use crate::server::net::drain;
 use crate::server::net::metrics::Metrics;
-use crate::server::net::rooms::RunningRoom;
 use crate::server::net::rooms_on_demand;
 use crate::server::net::server_state::ServerState;
 use crate::util::address_prefix::AddressPrefix;
@@ -126,42 +126,36 @@ fn accepts(head: &RequestHead, kind: &str) -> bool {
 }
 
 fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
-    let mut rooms = host.rooms.all();
-    rooms.retain(|room| !room.is_private());
-    let on_demand = host.config.rooms_on_demand > 0;
     let wants_json = head.query("format").as_deref() == Some("json");
+    // A page whose room the server has chosen knows only the epoch of its room.
+    let epoch = head.query("epoch");
+    let rooms = ListedRooms::of(host, epoch.as_deref());
     if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
-        // A page whose room the server has chosen knows only the epoch of its room.
-        if let Some(epoch) = head.query("epoch") {
-            rooms.retain(|room| room.handle.options.epoch == epoch);
-        }
-        let rooms: Vec<_> = rooms.iter().map(|room| room_json(host, room)).collect();
-        return PageResponse::new(
-            200,
-            JSON,
-            format!(
-                "{}\n",
-                json!({ "rooms": rooms, "on_demand": on_demand, "notice": host.data().notice() })
-            )
-            .into_bytes(),
-        );
+        let body = json!({
+            "rooms": rooms.json(host),
+            "on_demand": host.config.rooms_on_demand > 0,
+            "notice": host.data().notice(),
+            "complete": rooms.is_complete,
+        });
+        return PageResponse::new(200, JSON, format!("{body}\n").into_bytes());
     }
-    let players: usize = rooms.iter().map(|room| room.players()).sum();
+    let rooms = rooms.all();
+    let players: u64 = rooms.iter().map(|room| room.players).sum();
     let mut body = format!(
         "<p class=\"sum\">{}, {}. Choose a room to play in it.</p>\n<ul>\n",
         count_noun(rooms.len(), "room"),
-        count_noun(players, "player")
+        count_noun(players as usize, "player")
     );
     for room in &rooms {
         let (link, title) =
-            (&room_path(room.name())[1..], if room.name().is_empty() { "Default room" } else { room.name() });
+            (&room_path(&room.name)[1..], if room.name.is_empty() { "Default room" } else { &room.name });
         let link = if link.is_empty() { "./" } else { link };
-        let players = match (room.players(), room.clients()) {
+        let players = match (room.players, room.clients) {
             (0, 0) => "empty".to_owned(),
             (0, watching) => format!("{watching} watching"),
-            (players, _) => match room.metrics.bots.get() {
-                0 => count_noun(players, "player"),
-                bots => format!("{}, {bots} of them bots", count_noun(players, "player")),
+            (players, _) => match room.bots {
+                0 => count_noun(players as usize, "player"),
+                bots => format!("{}, {bots} of them bots", count_noun(players as usize, "player")),
             },
         };
         let properties = properties_html(room);
@@ -171,38 +165,87 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
         );
     }
     body.push_str("</ul>\n");
-    if on_demand {
+    if host.config.rooms_on_demand > 0 {
         body.push_str(ON_DEMAND);
     }
     PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-fn room_json(host: &ServerState, room: &RunningRoom) -> serde_json::Value {
-    let properties = room.handle.properties.get();
-    let value = |value: &PropertyValue| match value {
-        PropertyValue::Number(number) => json!(number),
-        PropertyValue::Flag(flag) => json!(flag),
-        PropertyValue::Text(text) => json!(text),
-    };
-    let properties = json_object(properties.iter().map(|(name, set)| (name.to_owned(), value(set))));
-    let best = host.data().best_of_day(room.game());
+/// The public rooms of this process, and in a cluster those of the others.
+struct ListedRooms {
+    own: Vec<RoomReport>,
+    /// Rooms of other processes, with the URL of each process.
+    others: Vec<(RoomReport, String)>,
+    /// Whether no room is missing.
+    is_complete: bool,
+}
+
+impl ListedRooms {
+    /// Returns the rooms, or only the one with this epoch. At most [`limits::ROOMS`], the fullest
+    /// of the other processes.
+    fn of(host: &ServerState, epoch: Option<&str>) -> ListedRooms {
+        let is_wanted = |room: &RoomReport| epoch.is_none_or(|epoch| room.epoch == epoch);
+        let own = host.rooms.all().into_iter().filter(|room| !room.is_private());
+        let own: Vec<RoomReport> = own.map(|room| RoomReport::of(&room, false)).filter(is_wanted).collect();
+        let is_found = epoch.is_some() && !own.is_empty();
+        let Some(cluster) = host.cluster.as_ref().filter(|_| !is_found) else {
+            return ListedRooms { own, others: Vec::new(), is_complete: true };
+        };
+        let ReportCache { reports, is_fresh, .. } = cluster.others();
+        let mut others = Vec::new();
+        for ProcessReport { holder, listed, .. } in &*reports {
+            // A room that moves may be in two reports.
+            let is_new = |room: &&RoomReport| host.rooms.find(&room.name).is_none() && is_wanted(room);
+            others.extend(listed.iter().filter(is_new).map(|room| (room.clone(), holder.public_url.clone())));
+        }
+        let is_cut = reports.iter().any(|report| report.listed.len() == limits::CLUSTER_REPORT_ROOMS);
+        let max = limits::ROOMS.saturating_sub(own.len());
+        let is_complete = is_fresh && !is_cut && others.len() <= max;
+        others.sort_by_key(|(room, _)| Reverse(room.occupied));
+        others.truncate(max);
+        others.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+        others.dedup_by(|(one, _), (other, _)| one.name == other.name);
+        ListedRooms { own, others, is_complete }
+    }
+
+    /// Returns all rooms ordered by name, the default room first.
+    fn all(&self) -> Vec<&RoomReport> {
+        let mut all: Vec<&RoomReport> =
+            self.own.iter().chain(self.others.iter().map(|(room, _)| room)).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    /// Returns the rooms as JSON, those of this process first.
+    fn json(&self, host: &ServerState) -> Vec<Value> {
+        let own_url = host.cluster.as_ref().map_or("", |cluster| cluster.public_url());
+        let own = self.own.iter().map(|room| room_json(host, room, (true, own_url)));
+        own.chain(self.others.iter().map(|(room, url)| room_json(host, room, (false, url)))).collect()
+    }
+}
+
+fn room_json(host: &ServerState, room: &RoomReport, (is_here, url): (bool, &str)) -> Value {
+    let best = host.data().best_of_day(&room.game);
     json!({
-        "name": room.name(),
-        "path": room_path(room.name()),
-        "game": room.game(),
-        "players": room.players(),
-        "clients": room.clients(),
-        "bots": room.metrics.bots.get(),
-        "epoch": room.handle.options.epoch,
-        "properties": properties,
+        "name": room.name,
+        "path": room_path(&room.name),
+        "game": room.game,
+        "players": room.players,
+        "clients": room.clients,
+        "bots": room.bots,
+        "epoch": room.epoch,
+        "properties": room.properties_json(),
         "best_of_day": best.map(|best| json!({ "name": best.name, "score": best.score })),
+        "here": is_here,
+        "url": Some(url).filter(|url| !url.is_empty()),
     })
 }
 
 /// Returns the properties of a room as HTML: `state lobby · map 3`. Empty without properties.
-fn properties_html(room: &RunningRoom) -> String {
-    let properties = room.handle.properties.get();
-    let texts: Vec<String> = properties.iter().map(|(name, value)| format!("{name} {value}")).collect();
+fn properties_html(room: &RoomReport) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let texts: Vec<String> =
+        room.properties.iter().map(|(name, value)| format!("{name} {}", text(value))).collect();
     if texts.is_empty() { String::new() } else { format!(" <i>{}</i>", escape_html(&texts.join(" · "))) }
 }
 

@@ -90,11 +90,15 @@ impl RoomList {
         rooms.into_iter().find_map(|(_, room)| Some(AnyRoom::Entered(Arc::clone(room), room.enter()?)))
     }
 
+    /// Iterates over the creators of the rooms on demand.
+    fn creators(&self) -> impl Iterator<Item = AddressPrefix> {
+        let present = self.present.values().filter_map(|room| room.created_by);
+        present.chain(self.reserved.values().copied())
+    }
+
     fn check_create(&self, creator: AddressPrefix, limits: RoomLimits) -> Result<(), CreateRoomError> {
-        let makers = || {
-            self.present.values().filter_map(|room| room.created_by).chain(self.reserved.values().copied())
-        };
-        let (all, own) = (makers().count(), makers().filter(|maker| *maker == creator).count());
+        let own = self.creators().filter(|other| *other == creator).count();
+        let all = self.creators().count();
         let left = limits.rooms.saturating_sub(all);
         match limits.of_address {
             _ if left == 0 => Err(CreateRoomError::Full),
@@ -188,6 +192,19 @@ impl Rooms {
     /// The limit that is reached.
     pub fn may_make(&self, creator: AddressPrefix, limits: RoomLimits) -> Result<(), CreateRoomError> {
         self.listed.lock().check_create(creator, limits)
+    }
+
+    /// Returns the number of rooms on demand, including reserved ones.
+    pub fn on_demand_count(&self) -> usize {
+        self.listed.lock().creators().count()
+    }
+
+    /// Returns the number of clients and suspended players in the fullest room of this game that
+    /// meets the conditions and has a free place.
+    pub fn fullest_occupied(&self, game: &str, wanted: &RoomConditions) -> Option<usize> {
+        let rooms = self.all().into_iter();
+        let open = rooms.filter(|room| room.is_open_to(game, wanted) && room.has_free_place());
+        open.map(|room| room.occupied()).max()
     }
 
     /// Reserves the name of a new room. Returns `None` if the room exists. While another client's

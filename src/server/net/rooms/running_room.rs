@@ -163,8 +163,14 @@ impl RunningRoom {
         wanted.fit(&properties) && properties.max_players().is_none_or(|most| self.occupied() < most)
     }
 
+    /// Returns whether a client that wants any room finds a place: the room runs, has a free client
+    /// slot, and is not full by its property `max_players`.
+    pub fn has_free_place(&self) -> bool {
+        self.is_open_to(self.game(), &RoomConditions::default()) && self.clients() < self.max_clients
+    }
+
     /// Returns the number of clients and suspended players.
-    pub(super) fn occupied(&self) -> usize {
+    pub fn occupied(&self) -> usize {
         self.clients() + self.handle.suspended_seats()
     }
 

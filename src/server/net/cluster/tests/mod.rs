@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use super::settings::{ClusterAddress, ClusterConfig, PublicUrl};
 
 #[cfg(feature = "cluster")]
+mod report_scripts;
+#[cfg(feature = "cluster")]
 mod scripts;
 #[cfg(feature = "cluster")]
 mod setting_scripts;
