@@ -7,14 +7,14 @@ use super::store::StoreError;
 
 /// The store of reports, as one process uses it. A request is executed at once or not at all.
 pub trait ReportStore {
-    /// Stores the report of this process for this time. Returns false if [`CLUSTER_PROCESSES`]
-    /// others have reports.
+    /// Stores the report of this process for this time. Returns the number of processes with
+    /// reports, or 0 if [`CLUSTER_PROCESSES`] others have them.
     ///
     /// # Errors
     /// The store does not respond.
     ///
     /// [`CLUSTER_PROCESSES`]: crate::limits::CLUSTER_PROCESSES
-    fn publish_report(&mut self, report: &str, time: Duration) -> Result<bool, StoreError>;
+    fn publish_report(&mut self, report: &str, time: Duration) -> Result<usize, StoreError>;
 
     /// Removes the report of this process, which stops.
     ///

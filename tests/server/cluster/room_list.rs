@@ -83,6 +83,7 @@ fn each_process_lists_the_public_rooms_of_all_and_any_room_is_the_fullest_of_all
     let (head, any) = upgrade(&other, "/play?room=any");
     assert!(head.starts_with("HTTP/1.1 101") && head.contains("Tickwire-Room: /r/room-1/\r\n"), "{head}");
     wait_for(&other, "tickwire_cluster_relays", "1");
+    wait_for(&other, "tickwire_cluster_processes", "2");
     drop(any);
     other.type_only("processes");
     let table = [(); 3].map(|()| other.answer());

@@ -8,6 +8,9 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tickwire::internal::server::net::NetemProxy;
+use tickwire::internal::server::net::netem_proxy::ProxyConfig;
+
 use super::fixture::{NO_REDIS, Redis};
 use super::{get, serve, wait_for};
 use crate::journal::Directory;
@@ -94,10 +97,7 @@ fn a_ban_in_one_process_holds_in_each_also_after_a_restart_until_any_lifts_it() 
     for process in [&first, &second] {
         assert_eq!([BANNED, OTHER].map(|client| status(process, client)), ["403", "200"]);
     }
-    other.set_nonblocking(true).expect("a socket");
-    let is_open =
-        (&other).read(&mut [0]).map_or_else(|error| error.kind() == ErrorKind::WouldBlock, |n| n > 0);
-    assert!(is_open, "another address stays connected");
+    assert!(is_open(&other), "another address stays connected");
     first.stop();
     second.stop();
 
@@ -108,6 +108,31 @@ fn a_ban_in_one_process_holds_in_each_also_after_a_restart_until_any_lifts_it() 
     let reply = second.type_line(&format!("unban {BANNED}"));
     assert!(reply.starts_with(&format!("{BANNED} is no longer banned")), "{reply}");
     wait_for_status(&first, BANNED, "200");
+}
+
+#[test]
+fn a_relay_of_a_banned_client_ends_also_if_the_owner_does_not_know_of_the_ban() {
+    let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
+    let directory = Directory::new("cluster-ban-relay");
+    let (listen, conditions) =
+        ("127.0.0.1:0".parse().expect("an address"), "delay=0ms".parse().expect("conditions"));
+    let proxy = NetemProxy::start(ProxyConfig { listen, to: redis.address(), conditions, seed: 1 })
+        .expect("a free port");
+    let owner = Program::start(&mut behind_a_proxy(&directory.0, proxy.address(), &[]));
+    let mut other = Program::start(&mut behind_a_proxy(&directory.0, redis.address(), &[]));
+    let here = enter(&owner, "room-1", BANNED);
+    let relayed = enter(&other, "room-1", BANNED);
+    proxy.stop();
+    other.type_line(&format!("ban {BANNED}"));
+    read_to_end(relayed);
+    assert_eq!((status(&owner, BANNED), status(&other, BANNED)), ("200".to_owned(), "403".to_owned()));
+    assert!(is_open(&here));
+}
+
+/// Whether the server has not closed this connection.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket");
+    stream.read(&mut [0]).map_or_else(|error| error.kind() == ErrorKind::WouldBlock, |count| count > 0)
 }
 
 #[test]

@@ -140,28 +140,32 @@ impl Cluster {
     /// records would have ended.
     pub fn others(&self) -> ReportCache {
         let (mut cache, now) = (self.reports.lock(), self.clock.now());
-        let age = cache.read_at.map(|at| now - at);
-        if age.is_none_or(|age| age >= limits::CLUSTER_REPORT_READ_INTERVAL) {
-            match self.with_store(|store| store.reports()) {
+        let is_due = |at: Duration| now.saturating_sub(at) >= limits::CLUSTER_REPORT_READ_INTERVAL;
+        if cache.tried_at.is_none_or(is_due) {
+            cache.tried_at = Some(now);
+            let read = self.with_store(|store| store.reports());
+            cache.is_fresh = read.is_ok();
+            match read {
                 Ok(texts) => {
-                    let mut reports: Vec<_> =
-                        texts.iter().filter_map(|text| ProcessReport::decode(text)).collect();
-                    // An earlier process at the address of this one has died.
-                    reports.retain(|report| report.holder.address != self.holder.address);
-                    reports.sort_by(|one, other| one.holder.address.cmp(&other.holder.address));
-                    *cache = ReportCache { reports: Arc::new(reports), is_fresh: true, read_at: Some(now) };
+                    cache.reports = Arc::new(self.decode_reports(&texts));
+                    cache.read_at = Some(now);
                 }
-                Err(error) => {
-                    debug!(%error, "the rooms of other processes are unknown");
-                    let is_over = age.is_none_or(|age| age >= limits::CLUSTER_REPORT_TIME);
-                    cache.is_fresh = false;
-                    if is_over {
-                        *cache = ReportCache::default();
-                    }
-                }
+                Err(error) => debug!(%error, "the rooms of other processes are unknown"),
             }
         }
+        if cache.read_at.is_some_and(|at| now.saturating_sub(at) >= limits::CLUSTER_REPORT_TIME) {
+            cache.reports = Arc::default();
+        }
         cache.clone()
+    }
+
+    /// Decodes the reports of the other processes, ordered by their addresses.
+    fn decode_reports(&self, texts: &[String]) -> Vec<ProcessReport> {
+        let mut reports: Vec<_> = texts.iter().filter_map(|text| ProcessReport::decode(text)).collect();
+        // A report with the address of this process is its own, or of an earlier process.
+        reports.retain(|report| report.holder.address != self.holder.address);
+        reports.sort_by(|one, other| one.holder.address.cmp(&other.holder.address));
+        reports
     }
 
     /// Requests the lease of a room that does not run here, with a fence greater than `above`.

@@ -81,7 +81,7 @@ impl SettingStore for RedisStore {
 }
 
 impl ReportStore for RedisStore {
-    fn publish_report(&mut self, _: &str, _: Duration) -> Result<bool, StoreError> {
+    fn publish_report(&mut self, _: &str, _: Duration) -> Result<usize, StoreError> {
         match *self {}
     }
 

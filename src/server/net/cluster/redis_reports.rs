@@ -23,7 +23,7 @@ if not redis.call('ZSCORE', KEYS[2], ARGV[1]) and redis.call('ZCARD', KEYS[2]) >
 end
 redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[1])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-return 1
+return redis.call('ZCARD', KEYS[2])
 ";
 
 /// Argument: process.
@@ -43,11 +43,11 @@ fn script(source: &str) -> redis::Cmd {
 }
 
 impl ReportStore for RedisStore {
-    fn publish_report(&mut self, report: &str, time: Duration) -> Result<bool, StoreError> {
+    fn publish_report(&mut self, report: &str, time: Duration) -> Result<usize, StoreError> {
         let mut command = script(PUBLISH);
         command.arg(self.process()).arg(report).arg(time.as_millis() as u64);
         command.arg(limits::CLUSTER_PROCESSES);
-        self.run::<u8>(&command).map(|is_stored| is_stored == 1)
+        self.run(&command)
     }
 
     fn remove_report(&mut self) -> Result<(), StoreError> {

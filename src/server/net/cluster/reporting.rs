@@ -30,13 +30,14 @@ impl Reporting {
         store: &mut RedisStore,
     ) -> Result<(), StoreError> {
         let text = report(host, cluster).encode();
-        let is_stored = store.publish_report(&text, limits::CLUSTER_REPORT_TIME)?;
-        if !is_stored && !self.is_refused {
+        let processes = store.publish_report(&text, limits::CLUSTER_REPORT_TIME)?;
+        host.metrics.cluster_processes.set(processes as i64);
+        if processes == 0 && !self.is_refused {
             warn!(
                 "the cluster has its maximum of processes, and the others do not list the rooms of this one"
             );
         }
-        self.is_refused = !is_stored;
+        self.is_refused = processes == 0;
         Ok(())
     }
 }

@@ -203,8 +203,10 @@ pub fn roomiest(reports: &[ProcessReport]) -> Option<&Holder> {
 pub struct ReportCache {
     /// The reports, ordered by the addresses of the processes.
     pub reports: Arc<Vec<ProcessReport>>,
-    /// Whether the store responded to the last read.
+    /// Whether the store responded to the last attempt to read them.
     pub is_fresh: bool,
+    /// Time of the last attempt.
+    pub tried_at: Option<Duration>,
     /// Time of the last read.
     pub read_at: Option<Duration>,
 }

@@ -8,7 +8,7 @@ use super::membership::Cluster;
 use super::redis_store::RedisStore;
 use crate::limits;
 use crate::server::cluster::StoreError;
-use crate::server::cluster::shared_settings::{Exchanged, SettingGroup, exchange};
+use crate::server::cluster::shared_settings::{Exchanged, SettingGroup, SharedSetting, exchange};
 use crate::server::net::ban_enforcement;
 use crate::server::net::server_data::{NOTICE, SettingChanges, banned_prefix, is_known, unix_ms};
 use crate::server::net::server_state::ServerState;
@@ -84,6 +84,11 @@ fn apply(host: &ServerState, mut changes: SettingChanges) {
             info!(notice = host.data().notice(), "another process has changed the notice");
         }
         host.metrics.cluster_setting_changes.inc();
+    }
+    let is_freed = |(_, setting): &(String, SharedSetting)| setting.value.is_none();
+    if host.admission.bans().len() + 1 >= limits::MAX_BANS && changes.iter().any(is_freed) {
+        // A ban that was ignored because the list was full may have space now.
+        host.data().bans().into_iter().for_each(|prefix| apply_ban(host, prefix));
     }
     host.data().store_changes(changes);
 }

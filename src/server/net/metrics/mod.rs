@@ -202,6 +202,7 @@ metrics! {
     cluster_rooms_lost: Counter, "cluster_rooms_lost" number, "Rooms that ended here because another process has them";
     cluster_relays: Gauge, "cluster_relays" number, "Clients relayed to the process that has their room";
     cluster_relayed_bytes: Counter, "cluster_relayed" bytes, "Bytes passed in both directions for relayed clients";
+    cluster_processes: Gauge, "cluster_processes" number, "Processes of the cluster that report their rooms, including this one";
     cluster_setting_changes: Counter, "cluster_setting_changes" number, "Bans and notices that other processes have changed";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";

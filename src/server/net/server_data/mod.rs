@@ -267,6 +267,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::server::cluster::model_settings::ModelSettings;
+    use crate::server::cluster::shared_settings::{Exchanged, exchange};
 
     /// A path of no file, which is removed at the end.
     struct TempFile(PathBuf);
@@ -310,6 +312,53 @@ mod tests {
         data.set_notice(None).expect("stored");
         drop(data);
         assert_eq!(ServerData::open(&path.0).expect("opened").notice(), None);
+    }
+
+    #[test]
+    fn processes_exchange_the_best_player_and_the_higher_score_of_the_later_day_wins() {
+        let mut store = ModelSettings::default();
+        let [a, b] = [ServerData::default(), ServerData::default()];
+        let mut exchange = |data: &ServerData| {
+            let (group, mut exchanged) = (SettingGroup::BestPlayers, Exchanged::default());
+            let settings = data.settings(group);
+            exchange(&mut store, (group, settings), unix_ms(), &mut exchanged).expect("a reply");
+            data.note_received_best(exchanged.changed);
+        };
+        let best = |day, name: &str, score| BestPlayer { day, name: name.to_owned(), score };
+        a.note_best("moo", best(today(), "Ann", 12));
+        b.note_best("moo", best(today(), "Bo", 11));
+        b.note_best("tanks", best(today(), "Cy", -3));
+        a.note_best("tanks", best(today() - 1, "Ann", 99));
+        [&a, &b, &a].into_iter().for_each(&mut exchange);
+        for data in [&a, &b] {
+            let name = |game| data.best_of_day(game).map(|best| (best.name, best.score));
+            assert_eq!(name("moo"), Some(("Ann".to_owned(), 12)));
+            assert_eq!(name("tanks"), Some(("Cy".to_owned(), -3)));
+        }
+    }
+
+    #[test]
+    fn the_file_keeps_that_a_ban_was_lifted_and_changes_by_other_processes() {
+        let path = TempFile::new("lifted");
+        let [lifted, other] = ["203.0.113.9", "203.0.113.10"]
+            .map(|text| AddressPrefix::from_ip(text.parse().expect("an address")));
+        let data = ServerData::open(&path.0).expect("created");
+        data.set_ban(lifted, true).expect("stored");
+        data.set_ban(lifted, false).expect("stored");
+        let version = SettingVersion { primary: unix_ms(), secondary: 7 };
+        let change = (ban_key(other), SharedSetting { version, value: Some(String::new()) });
+        data.settings(SettingGroup::Operator).lock().merge(&change.0, change.1.clone());
+        data.store_changes(vec![change.clone()]);
+        data.close();
+        data.run(&Metrics::default());
+        let removed = data.settings.lock().setting(&ban_key(lifted)).cloned();
+        drop(data);
+
+        let data = ServerData::open(&path.0).expect("opened");
+        assert_eq!((data.bans(), data.is_banned(lifted)), (vec![other], false));
+        let settings = data.settings.lock();
+        assert_eq!(settings.setting(&ban_key(lifted)).cloned(), removed);
+        assert_eq!(settings.setting(&change.0), Some(&change.1));
     }
 
     #[test]

@@ -19,15 +19,15 @@ fn a_report_is_replaced_by_the_next_and_ends_with_its_time_or_its_process() {
     connect(&mut b);
     assert_eq!(a.reports(), Ok(vec![]));
     for report in ["first", "of a"] {
-        assert_eq!(a.publish_report(report, LONG), Ok(true));
+        assert_eq!(a.publish_report(report, LONG), Ok(1));
     }
-    assert_eq!(b.publish_report("of b", LONG), Ok(true));
+    assert_eq!(b.publish_report("of b", LONG), Ok(2));
     let mut all = a.reports().expect("a reply");
     all.sort();
     assert_eq!(all, ["of a", "of b"]);
     b.remove_report().expect("a reply");
     assert_eq!(b.reports(), Ok(vec!["of a".to_owned()]));
-    assert_eq!(a.publish_report("of a", Duration::from_millis(1)), Ok(true));
+    assert_eq!(a.publish_report("of a", Duration::from_millis(1)), Ok(1));
     let deadline = Instant::now() + Duration::from_secs(20);
     while a.reports() != Ok(vec![]) {
         assert!(Instant::now() < deadline, "the report of a dead process remains");
@@ -44,11 +44,11 @@ fn above_the_maximum_of_processes_a_report_is_refused() {
         store
     };
     for number in 0..limits::CLUSTER_PROCESSES {
-        assert_eq!(store(number).publish_report("x", LONG), Ok(true));
+        assert_eq!(store(number).publish_report("x", LONG), Ok(number + 1));
     }
     let mut last = store(limits::CLUSTER_PROCESSES);
-    assert_eq!(last.publish_report("x", LONG), Ok(false));
-    assert_eq!(store(0).publish_report("again", LONG), Ok(true));
+    assert_eq!(last.publish_report("x", LONG), Ok(0));
+    assert_eq!(store(0).publish_report("again", LONG), Ok(limits::CLUSTER_PROCESSES));
     store(0).remove_report().expect("a reply");
-    assert_eq!(last.publish_report("x", LONG), Ok(true));
+    assert_eq!(last.publish_report("x", LONG), Ok(limits::CLUSTER_PROCESSES));
 }
