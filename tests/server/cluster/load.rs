@@ -95,8 +95,12 @@ impl Cluster<'_> {
 
     fn start_process(&mut self, at: usize) {
         let Process { bind, store, .. } = self.processes[at];
-        let program =
-            Program::start(&mut serve_at(bind, &self.directory.0, store, &["--trusted-proxy", "127.0.0.2"]));
+        let program = Program::start(&mut serve_at(
+            bind,
+            &self.directory.0,
+            store,
+            ("100", &["--trusted-proxy", "127.0.0.2"]),
+        ));
         if self.size.is_long {
             self.processes[at].bind = program.address;
         }

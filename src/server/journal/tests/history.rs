@@ -2,8 +2,8 @@
 
 use tickwire_sim::Rng;
 
-use super::model_disk::ModelDisk;
 use super::model_room::ModelRoom;
+use crate::server::journal::model_disk::ModelDisk;
 use crate::server::journal::{history, inspect};
 
 /// Longer than any journal of these tests.
