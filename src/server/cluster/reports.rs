@@ -1,5 +1,5 @@
-//! Reports: each process publishes a short text about itself and its rooms, and reads those of the
-//! others.
+//! Reports: each process publishes a short text about itself and its rooms, and reads the texts of
+//! the others.
 
 use std::time::Duration;
 

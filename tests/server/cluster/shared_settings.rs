@@ -98,6 +98,7 @@ fn a_ban_in_one_process_holds_in_each_also_after_a_restart_until_any_lifts_it() 
         assert_eq!([BANNED, OTHER].map(|client| status(process, client)), ["403", "200"]);
     }
     assert!(is_open(&other), "another address stays connected");
+    drop(other);
     first.stop();
     second.stop();
 

@@ -40,7 +40,7 @@ pub struct RoomReport {
     pub occupied: u64,
     /// Whether a client that wants any room may enter.
     pub is_open: bool,
-    /// The properties: those of this process in the order of the game, others by name.
+    /// The properties: of a room of this process in the order of the game, otherwise by name.
     pub properties: Vec<(String, Value)>,
 }
 

@@ -171,7 +171,7 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-/// The public rooms of this process, and in a cluster those of the others.
+/// The public rooms of this process, and in a cluster of the other processes.
 struct ListedRooms {
     own: Vec<RoomReport>,
     /// Rooms of other processes, with the URL of each process.
@@ -216,7 +216,7 @@ impl ListedRooms {
         all
     }
 
-    /// Returns the rooms as JSON, those of this process first.
+    /// Returns the rooms as JSON, beginning with the rooms of this process.
     fn json(&self, host: &ServerState) -> Vec<Value> {
         let own_url = host.cluster.as_ref().map_or("", |cluster| cluster.public_url());
         let own = self.own.iter().map(|room| room_json(host, room, (true, own_url)));
