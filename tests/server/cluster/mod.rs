@@ -258,6 +258,8 @@ fn without_redis_rooms_continue_without_acks_and_new_rooms_wait() {
             "a new room waits"
         );
         assert!(get(program.address, "/rooms/room-5").contains("lease_store_away"));
+        let list = get(program.address, "/rooms?format=json");
+        assert!(list.contains("\"name\":\"room-0\"") && list.contains("\"complete\":false"), "{list}");
         assert_ne!(metric(&program, "tickwire_cluster_renewals_failed_total"), "0");
         let later: u64 = metric(&program, "tickwire_ticks_total{room=\"room-0\"}").parse().expect("a number");
         assert!(later > ticks, "the room continues");

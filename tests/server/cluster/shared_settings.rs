@@ -13,7 +13,7 @@ use tickwire::internal::server::net::netem_proxy::ProxyConfig;
 
 use super::fixture::{NO_REDIS, Redis};
 use super::{get, serve, wait_for};
-use crate::journal::Directory;
+use crate::journal::{Directory, metric};
 use crate::program::Program;
 use crate::support::PATIENCE;
 
@@ -140,14 +140,17 @@ fn is_open(mut stream: &TcpStream) -> bool {
 fn a_notice_holds_in_each_process_and_is_counted() {
     let Some(redis) = Redis::start(None) else { return println!("{NO_REDIS}") };
     let directory = Directory::new("cluster-notice");
-    let start = || Program::start(&mut serve(&directory.0, redis.address(), &[]));
-    let (mut first, mut second) = (start(), start());
+    let start = |more: &[&str]| Program::start(&mut serve(&directory.0, redis.address(), more));
+    let (mut first, mut second) = (start(&[]), start(&["--cluster-address", "http://127.0.0.2"]));
     first.type_line("notice Noon");
     wait_for(&second, "tickwire_cluster_setting_changes_total", "1");
     assert!(get(second.address, "/rooms?format=json").contains("\"notice\":\"Noon\""));
     second.type_line("notice off");
     type_until(&mut first, "notice", "the pages show no notice");
-    assert_eq!(crate::journal::metric(&second, "tickwire_cluster_setting_changes_total"), "1", "its own");
+    assert_eq!(metric(&second, "tickwire_cluster_setting_changes_total"), "1", "its own");
+    wait_for(&first, "tickwire_cluster_processes", "2");
+    let reply = first.type_line("ban 127.0.0.2");
+    assert!(reply.contains("is the address of a process of the cluster"), "{reply}");
 }
 
 #[test]
