@@ -173,10 +173,10 @@ release() { cargo build --release --locked; }
 determinism() { cargo test --release --locked -p tickwire-moo-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
-# The example hides entities: its bots are compared with what they see. Then a hundred clusters of three hosts.
+# The example hides entities: its bots are compared with what they see. Then forty clusters of three hosts.
 simulate() {
     cargo build --release --locked && target/release/tickwire simulate --seeds 70 --connections 10 --minutes 1 &&
-        target/release/tickwire simulate --cluster --seeds 100 --connections 40 --rooms 3 --minutes 5 &&
+        target/release/tickwire simulate --cluster --seeds 40 --connections 40 --rooms 3 --minutes 5 &&
         cargo build --quiet --locked --example fog && target/debug/examples/fog simulate --seeds 4 --connections 8 --minutes 1
 }
 
@@ -432,7 +432,7 @@ groups=(
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
-    'works simulate one seventy simulated servers keep every promise'
+    'works simulate one seventy simulated servers and forty simulated clusters keep every promise'
     'works features one an own game without the built-in games builds, without a warning, and runs'
     'works again one every tick of each game again: from frames and snapshots, unoptimised, in WebAssembly'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
