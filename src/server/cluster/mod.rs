@@ -9,8 +9,10 @@
 //!
 //! A room belongs to the process that has its lease. Each lease has a *fence*, a number greater
 //! than in all earlier leases of the room. [`Leases`] is the process's side, [`LeaseStore`] the
-//! store's. Both are pure: the caller sends the requests and passes the time. [`model_store`] has the
-//! rules of the store, for tests and for `testing::simulate::cluster`, which simulates clusters.
+//! store's. Both are pure: the caller sends the requests and passes the time.
+//!
+//! [`model_store`] has the rules of the store, for tests and for `testing::simulate::cluster`,
+//! which simulates clusters.
 //!
 //! # Why an acknowledged command is not lost
 //!

@@ -34,7 +34,7 @@ impl ClusterSim {
             self.now_ms = at_ms;
             match event.process() {
                 Some(id) if self.processes[id.host].id != id || !self.processes[id.host].is_up => {}
-                // A paused process handles its events after the pause. The store executes meanwhile.
+                // A paused process handles its events later. The store executes meanwhile.
                 Some(id) if self.processes[id.host].paused_until > at_ms => {
                     self.push(self.processes[id.host].paused_until - at_ms, event);
                 }
