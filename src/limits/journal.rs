@@ -17,6 +17,9 @@ pub const JOURNAL_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// Time between two syncs with `--durability second`. A power failure loses at most the ticks of
 /// this time.
 pub const JOURNAL_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of rooms whose records are synced at the same time. A file system writes one
+/// transaction for several syncs; more threads gain little.
+pub const JOURNAL_SYNC_THREADS: usize = 8;
 /// Time between two snapshots of a room. A recovery replays at most the ticks of this time.
 pub const JOURNAL_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(60);
 /// Time between two snapshots while the storage has lost files and the writer thread cannot begin

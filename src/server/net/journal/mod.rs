@@ -8,7 +8,8 @@
 //!
 //! [`crate::server::journal`] has the format. A room thread never waits: it queues each tick, and
 //! with [`Durability::Tick`] it holds the acks of a tick until the writer has synced it. One sync
-//! covers all ticks that are queued meanwhile. After an error, nothing more is written.
+//! covers all ticks that are queued meanwhile, and the rooms are synced in several threads. After
+//! an error, nothing more is written.
 //!
 //! A room on demand is recovered when a client requests it: see [`rooms_on_demand`]. In a cluster,
 //! the writer confirms a sync only if the process still has the room after it.

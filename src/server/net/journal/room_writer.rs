@@ -65,6 +65,11 @@ impl RoomWriter {
         &self.name
     }
 
+    /// Returns whether records are not synced.
+    pub fn is_unsynced(&self) -> bool {
+        matches!(self.state, WriterState::Running(_, true))
+    }
+
     fn is_lost(&self) -> bool {
         self.room.guard.as_ref().is_some_and(|guard| guard.is_lost())
     }

@@ -1,7 +1,8 @@
 //! The writer thread: appends the queued ticks of all rooms, and syncs.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 use std::time::Instant;
 
 use tracing::{info, warn};
@@ -65,9 +66,7 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
             Durability::Second => sync_at.is_some_and(|at| Instant::now() >= at),
             Durability::None => false,
         };
-        for room in rooms.values_mut() {
-            finish_batch(host, room, is_due || is_closed)?;
-        }
+        finish_batches(host, &mut rooms, is_due || is_closed)?;
         if is_due || is_closed {
             sync_at = None;
             journals.queue.set_durable(last_ticket);
@@ -95,6 +94,30 @@ fn write_tick(host: &ServerState, rooms: &mut RoomWriters, tick: JournaledTick) 
 fn write_named(rooms: &mut RoomWriters, named: NamedWorld) -> Result<(), JournalError> {
     let Some(room) = rooms.get_mut(&named.room) else { return Ok(()) };
     room.write_named(named).or_else(|error| room.check_superseded(error))
+}
+
+/// Writes the appended records of all rooms, and syncs them if `is_sync_due`: several rooms at the
+/// same time, because the storage executes their syncs together.
+fn finish_batches(
+    host: &ServerState,
+    rooms: &mut RoomWriters,
+    is_sync_due: bool,
+) -> Result<(), JournalError> {
+    let mut unsynced: Vec<&mut RoomWriter> = rooms.values_mut().filter(|room| room.is_unsynced()).collect();
+    let finish = |rooms: &mut [&mut RoomWriter]| {
+        rooms.iter_mut().try_for_each(|room| finish_batch(host, room, is_sync_due))
+    };
+    if !is_sync_due || unsynced.len() < 2 {
+        return finish(&mut unsynced);
+    }
+    let rooms_per_thread = unsynced.len().div_ceil(limits::JOURNAL_SYNC_THREADS);
+    thread::scope(|scope| {
+        let parts = unsynced.chunks_mut(rooms_per_thread);
+        let threads: Vec<_> = parts.map(|rooms| scope.spawn(|| finish(rooms))).collect();
+        let finished =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        finished.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 /// Writes the appended records of a room, and syncs them if `is_sync_due`.
