@@ -51,6 +51,9 @@
 //!   lease, so that after a loss of data every earlier owner has either renewed, or its lease is
 //!   over. So a restart of the store moves no room.
 //! - After [`CLUSTER_MAX_OUTAGE`](crate::limits::CLUSTER_MAX_OUTAGE) a process ends its rooms.
+//!
+//! Besides leases, processes share bans and the notice by [`shared_settings`], and list their rooms
+//! by [`reports`].
 
 mod leases;
 #[cfg(test)]

@@ -271,13 +271,19 @@ impl Cluster {
         }
     }
 
-    /// Waits until this time, or until the renewal thread must end. Returns whether it must.
+    /// Waits until this time, or until there is a change or the renewal thread must end. Returns
+    /// whether it must.
     pub fn wait_for_stop(&self, until: Instant) -> bool {
         let mut is_stopped = self.is_stopped.lock();
         if !*is_stopped {
             self.stopped.wait_until(&mut is_stopped, until);
         }
         *is_stopped
+    }
+
+    /// Makes the renewal thread exchange changes with the other processes at once.
+    pub fn exchange_now(&self) {
+        self.stopped.notify_all();
     }
 
     /// Ends the renewal thread.

@@ -9,12 +9,14 @@ use crate::server::net::server_data;
 use crate::server::net::server_state::ServerState;
 use crate::util::address_prefix::AddressPrefix;
 
-/// Returns when the change of a reply holds in the other processes of a cluster, to append.
-pub fn in_cluster(host: &ServerState) -> &'static str {
-    match &host.cluster {
-        None => "",
-        Some(cluster) if cluster.is_store_away() => "; the other processes follow when Redis responds again",
-        Some(_) => "; the other processes follow within a second",
+/// Sends a change to the other processes of a cluster. Returns when it holds there, to append to
+/// the reply.
+pub fn share(host: &ServerState) -> &'static str {
+    let Some(cluster) = &host.cluster else { return "" };
+    cluster.exchange_now();
+    match cluster.is_store_away() {
+        true => "; the other processes follow when Redis responds again",
+        false => "; the other processes follow within a second",
     }
 }
 
@@ -70,7 +72,7 @@ pub fn list(host: &ServerState) -> String {
 /// Stores what was `done`. An error does not undo it.
 fn store(host: &ServerState, prefix: AddressPrefix, is_banned: bool, done: String) -> CommandResult {
     let stored = host.data().set_ban(prefix, is_banned);
-    let done = done + in_cluster(host);
+    let done = done + share(host);
     stored.map_err(|why| server_data::note_error(&host.metrics, &why, &done))?;
     Ok(done)
 }

@@ -323,7 +323,7 @@ impl CommandContext<'_> {
             text => (Some(text), format!("the pages show the notice: {text}")),
         };
         let stored = data.set_notice(notice);
-        let done = done + bans::in_cluster(self.host);
+        let done = done + bans::share(self.host);
         stored.map_err(|why| server_data::note_error(&self.host.metrics, &why, &done))?;
         Ok(done)
     }
