@@ -82,16 +82,21 @@ impl RoomWriter {
         }
     }
 
-    /// Appends the records of a tick. Returns their payload bytes. Does nothing if another process
-    /// has the room. `lease_now` is the time of the clock of leases.
+    /// Appends the records of a tick. Returns the bytes of its frame, or `None` if the tick is
+    /// dropped: another process has the room, or the journal has not begun again. `lease_now` is
+    /// the time of the clock of leases.
     ///
     /// # Errors
     /// The storage has failed.
-    pub fn write_tick(&mut self, tick: JournaledTick, lease_now: Duration) -> Result<u64, JournalError> {
+    pub fn write_tick(
+        &mut self,
+        tick: JournaledTick,
+        lease_now: Duration,
+    ) -> Result<Option<u64>, JournalError> {
         if self.is_lost()
             || matches!(self.state, WriterState::Lost(_)) && !self.begin_again(&tick, lease_now)?
         {
-            return Ok(0);
+            return Ok(None);
         }
         if let Some((world, checksum, seats)) = tick.snapshot {
             let world_bytes = Arc::clone(&world.bytes);
@@ -111,7 +116,7 @@ impl RoomWriter {
         }
         let bytes = tick.frame.len() as u64;
         writer.append(tick.tick, RecordBody::Frame(tick.frame), now)?;
-        Ok(bytes)
+        Ok(Some(bytes))
     }
 
     /// Prepares the journal to begin again with the snapshot of this tick. Returns false if it must
@@ -136,8 +141,8 @@ impl RoomWriter {
         Ok(true)
     }
 
-    /// Writes the world with which the room stops. Does nothing if the room has never ticked, or if
-    /// another process has it.
+    /// Writes the world with which the room stops. Does nothing if the room has never ticked, if
+    /// another process has it, or if the journal has not begun again.
     ///
     /// # Errors
     /// The storage has failed.
@@ -150,6 +155,11 @@ impl RoomWriter {
                 let identity = writer.run().identity.clone();
                 *is_unsynced = false;
                 writer.write_named(&unplaced(identity, (tick, 0), seats, state.into()))
+            }
+            WriterState::Lost(_) => {
+                let room = &self.name;
+                warn!(room, "the room stops before its journal has begun again: its world may be lost");
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -81,12 +81,14 @@ fn write_all(host: &ServerState, journals: &RoomJournals) -> Result<(), JournalE
 /// Appends the records of a tick.
 fn write_tick(host: &ServerState, rooms: &mut RoomWriters, tick: JournaledTick) -> Result<(), JournalError> {
     let Some(room) = rooms.get_mut(&tick.room) else { return Ok(()) };
-    let bytes = match room.write_tick(tick, host.lease_time()) {
+    match room.write_tick(tick, host.lease_time()) {
         Err(error) => return room.check_superseded(error),
-        Ok(bytes) => bytes,
-    };
-    host.metrics.journal_bytes.inc_by(bytes);
-    host.metrics.journal_ticks.inc();
+        Ok(Some(bytes)) => {
+            host.metrics.journal_bytes.inc_by(bytes);
+            host.metrics.journal_ticks.inc();
+        }
+        Ok(None) => {}
+    }
     Ok(())
 }
 
@@ -113,11 +115,14 @@ fn finish_batches(
     let rooms_per_thread = unsynced.len().div_ceil(limits::JOURNAL_SYNC_THREADS);
     thread::scope(|scope| {
         let parts = unsynced.chunks_mut(rooms_per_thread);
-        let threads: Vec<_> = parts.map(|rooms| scope.spawn(|| finish(rooms))).collect();
+        let threads = parts.map(|rooms| thread::Builder::new().spawn_scoped(scope, || finish(rooms)));
+        let threads: Vec<_> = threads.filter_map(Result::ok).collect();
         let finished =
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        finished.collect::<Vec<_>>().into_iter().collect()
-    })
+        finished.collect::<Vec<_>>().into_iter().collect::<Result<(), _>>()
+    })?;
+    // The rooms of threads that could not be started: a server with many clients has many threads.
+    finish(&mut unsynced)
 }
 
 /// Writes the appended records of a room, and syncs them if `is_sync_due`.
