@@ -38,6 +38,9 @@ pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Maximum time of one request to the Redis that has the journals, and of connecting to it. A
 /// segment of 16 MiB takes a fraction of a second in a data centre.
 pub const JOURNAL_STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of connections to that Redis that are retained for the next requests: one for
+/// each room that is synced at the same time. Further ones are closed after their request.
+pub const JOURNAL_STORE_IDLE_CONNECTIONS: usize = JOURNAL_SYNC_THREADS;
 /// Interval at which the writer thread repeats a request while that Redis cannot be reached.
 pub const JOURNAL_STORE_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum time that a stopping server waits for that Redis.

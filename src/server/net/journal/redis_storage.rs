@@ -19,6 +19,7 @@ use std::thread;
 use std::time::Instant;
 
 use redis::{Client, Cmd, Connection, ErrorKind as RedisErrorKind, FromRedisValue, RedisError};
+use tracing::warn;
 
 use crate::limits;
 use crate::server::journal::{FileInfo, JournalStorage};
@@ -28,9 +29,10 @@ const KEY_PREFIX: &str = "tickwire:journal:";
 /// The records of leases: see [`crate::server::net::cluster`].
 const LEASE_PREFIX: &str = "tickwire:room:";
 
-/// Codes of errors after which the same request can succeed: Redis is starting, or has become a
-/// replica.
-const TEMPORARY: [&str; 4] = ["LOADING", "MASTERDOWN", "READONLY", "TRYAGAIN"];
+/// Codes of errors after which the same request can succeed: Redis is starting, executes a long
+/// script, cannot write its files, has too few replicas, or has become a replica.
+const TEMPORARY: [&str; 7] =
+    ["BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "READONLY", "TRYAGAIN"];
 
 /// The time of the store in milliseconds, before each script.
 const NOW: &str =
@@ -88,9 +90,11 @@ end
 return files
 ";
 
-/// Keys: index, new index. Renames all files of a room, unless the new room has files.
+/// Keys: index, new index. Renames all files of a room, unless the new room has files. A repeated
+/// request finds the new room only.
 const SET_ASIDE: &str = "
-if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 0 then return redis.call('EXISTS', KEYS[2]) end
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 for _, file in ipairs(redis.call('HKEYS', KEYS[1])) do
   if redis.call('EXISTS', KEYS[1] .. ':' .. file) == 1 then
     redis.call('RENAME', KEYS[1] .. ':' .. file, KEYS[2] .. ':' .. file)
@@ -206,8 +210,9 @@ impl RedisJournals {
 
     /// Returns a reply. Closes the connection after an error, because a reply may still arrive.
     fn finish<T>(&self, connection: Connection, replied: Result<T, RedisError>) -> io::Result<T> {
-        if replied.is_ok() {
-            self.connections.lock().push(connection);
+        let mut idle = self.connections.lock();
+        if replied.is_ok() && idle.len() < limits::JOURNAL_STORE_IDLE_CONNECTIONS {
+            idle.push(connection);
         }
         replied.map_err(io_error)
     }
@@ -270,6 +275,7 @@ impl RedisStorage {
 
     /// Sends a command. The storage of the writer thread waits until Redis can be reached.
     fn run<T: FromRedisValue>(&self, command: &Cmd) -> io::Result<T> {
+        let mut is_logged = false;
         loop {
             match self.journals.query(command) {
                 Err(error)
@@ -277,6 +283,9 @@ impl RedisStorage {
                         && self.is_patient
                         && !self.journals.has_given_up() =>
                 {
+                    if !std::mem::replace(&mut is_logged, true) {
+                        warn!(%error, "the journal waits for Redis");
+                    }
                     thread::sleep(limits::JOURNAL_STORE_RETRY_INTERVAL);
                 }
                 replied => return replied,
