@@ -72,7 +72,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns the bans and the notice, and which were removed. A row that is no prefix is ignored.
+    /// Returns the bans and the notice, also removed ones. A row that is no prefix is ignored.
     pub fn settings(&self) -> Result<BTreeMap<String, SharedSetting>, String> {
         self.read(|transaction| {
             let mut settings = BTreeMap::new();
@@ -100,7 +100,8 @@ impl DatabaseFile {
         })
     }
 
-    /// Stores changes of bans and of the notice, and forgets removed ones, in one transaction.
+    /// Stores changes of bans and of the notice, unless the file has later ones, and forgets
+    /// removed ones, in one transaction.
     pub fn set_settings(
         &self,
         changes: &[(String, SharedSetting)],
@@ -110,6 +111,11 @@ impl DatabaseFile {
             let mut versions = transaction.open_table(VERSIONS)?;
             let (mut bans, mut notices) = (transaction.open_table(BANS)?, transaction.open_table(NOTICES)?);
             for (key, SharedSetting { version, value }) in changes {
+                let numbers = (version.primary, version.secondary);
+                // Another thread has already stored a later change.
+                if versions.get(&**key)?.is_some_and(|stored| stored.value() > numbers) {
+                    continue;
+                }
                 let prefix = banned_prefix(key).map(|prefix| prefix.to_string());
                 match (prefix, value) {
                     (Some(prefix), Some(_)) => {
@@ -125,7 +131,7 @@ impl DatabaseFile {
                         notices.remove(())?;
                     }
                 }
-                versions.insert(&**key, (version.primary, version.secondary))?;
+                versions.insert(&**key, numbers)?;
             }
             for (key, _) in forgotten {
                 versions.remove(&**key)?;

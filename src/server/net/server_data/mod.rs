@@ -44,7 +44,7 @@ pub struct ServerData {
     /// The best player of each game, as other processes of a cluster receive it.
     scores: Mutex<SharedSettings>,
     state: Mutex<DataState>,
-    /// Notified when there is something for the thread of the database.
+    /// Notified when there is something for the thread "database".
     changed: Condvar,
     file: Option<DatabaseFile>,
 }
@@ -59,7 +59,7 @@ struct DataState {
     is_closed: bool,
 }
 
-/// What the thread of the database writes next.
+/// The next transactions of the thread "database".
 struct NextWrite {
     best: Option<BestOfDay>,
     settings: SettingChanges,
@@ -141,7 +141,7 @@ impl ServerData {
         self.file.as_ref().map_or(Ok(()), |file| file.set_settings(&changes, &forgotten))
     }
 
-    /// Makes the thread of the database store changes by other processes of the cluster.
+    /// Makes the thread "database" store changes by other processes of the cluster.
     pub fn store_changes(&self, changes: SettingChanges) {
         if self.file.is_some() && !changes.is_empty() {
             self.state.lock().unsaved.extend(changes);
@@ -159,8 +159,12 @@ impl ServerData {
         self.note_best(game, BestPlayer { day: today(), name: name.to_owned(), score });
     }
 
-    /// Records the best player of a game, if it is better than the known one.
+    /// Records the best player of a game, if it is better than the known one. Ignores one of a
+    /// later day than tomorrow: a wrong clock must not replace the best players until that day.
     fn note_best(&self, game: &str, best: BestPlayer) {
+        if best.day > today() + 1 {
+            return;
+        }
         let mut state = self.state.lock();
         if state.best.note(game, best.day, &best.name, best.score) {
             state.is_best_unsaved = true;
@@ -180,7 +184,7 @@ impl ServerData {
         }
     }
 
-    /// Makes the thread of the database write what is unsaved, and end.
+    /// Makes the thread "database" write all unsaved changes, and end.
     pub fn close(&self) {
         self.state.lock().is_closed = true;
         self.changed.notify_one();
@@ -329,6 +333,8 @@ mod tests {
         b.note_best("moo", best(today(), "Bo", 11));
         b.note_best("tanks", best(today(), "Cy", -3));
         a.note_best("tanks", best(today() - 1, "Ann", 99));
+        // From a process with a wrong clock.
+        a.note_best("moo", best(today() + 400, "Di", 99));
         [&a, &b, &a].into_iter().for_each(&mut exchange);
         for data in [&a, &b] {
             let name = |game| data.best_of_day(game).map(|best| (best.name, best.score));
@@ -352,6 +358,10 @@ mod tests {
         data.close();
         data.run(&Metrics::default());
         let removed = data.settings.lock().setting(&ban_key(lifted)).cloned();
+        // A thread that is late does not replace a later change.
+        let version = SettingVersion { primary: 1, secondary: 0 };
+        let late = [(ban_key(lifted), SharedSetting { version, value: Some(String::new()) })];
+        data.file.as_ref().expect("a file").set_settings(&late, &[]).expect("stored");
         drop(data);
 
         let data = ServerData::open(&path.0).expect("opened");
