@@ -148,7 +148,8 @@ impl ProcessReport {
     /// Decodes a report. `None` if it is malformed; malformed rooms are left out.
     pub fn decode(text: &str) -> Option<ProcessReport> {
         const MAX_BYTES: usize = (limits::CLUSTER_REPORT_ROOMS + 1) * limits::CLUSTER_ROOM_REPORT_BYTES;
-        let value: Value = serde_json::from_str(text).ok().filter(|_| text.len() <= MAX_BYTES)?;
+        let text = Some(text).filter(|text| text.len() <= MAX_BYTES)?;
+        let value: Value = serde_json::from_str(text).ok()?;
         let field = |name: &str| value[name].as_str().map(str::to_owned);
         let number = |name: &str| value[name].as_u64();
         let holder = Holder {

@@ -140,7 +140,8 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
         return PageResponse::new(200, JSON, format!("{body}\n").into_bytes());
     }
     let rooms = rooms.all();
-    let players: u64 = rooms.iter().map(|room| room.players).sum();
+    // A report of another process may have any number.
+    let players = rooms.iter().fold(0_u64, |sum, room| sum.saturating_add(room.players));
     let mut body = format!(
         "<p class=\"sum\">{}, {}. Choose a room to play in it.</p>\n<ul>\n",
         count_noun(rooms.len(), "room"),
