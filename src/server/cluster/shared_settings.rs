@@ -32,9 +32,9 @@ const DIGITS: usize = 20;
 /// The version of a setting. The greater one wins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingVersion {
-    /// Of an operator's change: its time in milliseconds since 1970. Of a best player: the day.
+    /// The time of an operator's change in milliseconds since 1970, or the day of a best player.
     pub primary: u64,
-    /// Of an operator's change: random. Of a best player: the score.
+    /// A random number for an operator's change, or the score of a best player.
     pub secondary: u64,
 }
 
@@ -186,7 +186,7 @@ impl SharedSettings {
         self.known.clear();
     }
 
-    /// Applies what the store has. Returns the settings that have changed here.
+    /// Applies the settings of the store. Returns the settings that have changed here.
     fn on_read(&mut self, stored: StoredSettings) -> Vec<(String, SharedSetting)> {
         self.known = stored.change;
         let Some(stored) = stored.settings else { return Vec::new() };
@@ -252,8 +252,8 @@ pub struct Exchanged {
 /// No lock is held during a request.
 ///
 /// # Errors
-/// The store does not respond. The next exchange sends again what is not sent; changes that were
-/// read before the error are in `exchanged`.
+/// The store does not respond. The next exchange sends the unsent settings; changes that were read
+/// before the error are in `exchanged`.
 pub fn exchange(
     store: &mut impl SettingStore,
     (group, settings): (SettingGroup, &Mutex<SharedSettings>),

@@ -41,7 +41,7 @@ pub fn run(host: &ServerState) {
     }
 }
 
-/// What the renewal thread exchanges with other processes besides the leases.
+/// The exchanges of the renewal thread with other processes, in addition to the leases.
 #[derive(Debug, Default)]
 struct Exchange {
     settings: SettingExchange,
