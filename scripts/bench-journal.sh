@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Measures what a journal costs: the 99th percentile of the duration of a tick, and the CPU time per client and update, with --durability tick
-# and without a journal, in turn, beside a second run without (A/A). Clients play and send 10 inputs a second. The journal is written to DIR.
+# Measures the cost of a journal: the 99th percentile of the duration of a tick, and the CPU time per client and update, with --durability tick
+# and without a journal, in turn, and in a second run without (A/A). Clients play and send 10 inputs a second. The journal is written to DIR.
 #
 #   scripts/bench-journal.sh [--rounds N] [--seconds N] [--clients N] [--dir DIR]      default: 7 rounds of 15 s, 1000 clients, a temporary DIR
 #
-# The percentile is interpolated within a bucket of tickwire_tick_duration_seconds, of which each is 1.41 times as long as the one before.
+# The percentile is interpolated within a bucket of tickwire_tick_duration_seconds. Each bucket ends at 1.41 times the end of the previous one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
