@@ -186,6 +186,18 @@ impl Cluster<'_> {
     }
 }
 
+impl Drop for Cluster<'_> {
+    /// Prints the logs after a failure.
+    fn drop(&mut self) {
+        for (at, process) in self.processes.iter_mut().enumerate().filter(|_| thread::panicking()) {
+            if let Some(mut program) = process.program.take() {
+                let log = program.stop();
+                println!("log of process {at}, {}:\n{log}", program.address);
+            }
+        }
+    }
+}
+
 fn separator(listen: SocketAddr, store_port: u16) -> NetemProxy {
     let to = ([127, 0, 0, 1], store_port).into();
     let conditions = "delay=0ms".parse().expect("conditions");
