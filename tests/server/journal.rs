@@ -113,6 +113,10 @@ impl Walker {
                 let Ok(Some(packet)) = self.client.receive(Duration::from_secs(2)) else {
                     return acknowledged;
                 };
+                // An animal has killed it: the commands of a dead player are rejected.
+                if packet.name == "died" {
+                    let _ = self.client.send("join", &["walker".into(), 2.into()]);
+                }
                 if packet.name == "command_accepted" {
                     let list = packet.get("commands").and_then(Value::as_array).expect("a list");
                     for group in list.chunks(3) {

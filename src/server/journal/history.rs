@@ -41,8 +41,14 @@ pub fn history(storage: &impl JournalStorage, time_ms: u64) -> Result<Option<Jou
             break;
         }
     }
-    let Some((oldest, _)) = snapshots.last() else { return Ok(None) };
-    let all = inspect_from(storage, None, Some(*oldest))?;
+    let all = loop {
+        let Some((oldest, _)) = snapshots.last() else { return Ok(None) };
+        match inspect_from(storage, None, Some(*oldest)) {
+            // Records between two snapshots are missing: the history begins with the later one.
+            Err(RecoveryError::Damage(_)) if snapshots.len() > 1 => drop(snapshots.pop()),
+            inspected => break inspected?,
+        }
+    };
     let new_world = snapshots.windows(2).find(|two| {
         let [(position, tick), (_, before)] = two else { return false };
         let at = all.records.partition_point(|record| record.sequence < position.sequence);

@@ -273,7 +273,13 @@ fn new_core(
     let room = (&**reservation.path_name(), options);
     // In a thread with a larger stack, because the ticks of the journal are replayed.
     let open = || journal.open_room(&game, &identity, room, lease, host.now());
-    let opened = thread::scope(|scope| scope.spawn(open).join());
+    let opened = thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, open);
+        thread.map_or_else(
+            |error| Ok(Err(format!("no thread for its recovery: {error}"))),
+            |thread| thread.join(),
+        )
+    });
     match opened.unwrap_or_else(|_| Err("a panic of the recovery".to_owned())) {
         Ok((core, is_recovered)) => {
             let is_takeover = is_recovered && host.cluster.is_some();

@@ -143,7 +143,10 @@ impl Cluster {
         let is_due = |at: Duration| now.saturating_sub(at) >= limits::CLUSTER_REPORT_READ_INTERVAL;
         if cache.tried_at.is_none_or(is_due) {
             cache.tried_at = Some(now);
+            // Other requests use the last reports meanwhile.
+            drop(cache);
             let read = self.with_store(|store| store.reports());
+            cache = self.reports.lock();
             cache.is_fresh = read.is_ok();
             match read {
                 Ok(texts) => {

@@ -37,6 +37,8 @@ pub struct RoomWriter {
     name: String,
     fence: u64,
     retention: Retention,
+    /// Whether records were synced that are not confirmed yet.
+    is_unconfirmed: bool,
     state: WriterState,
 }
 
@@ -57,7 +59,7 @@ impl RoomWriter {
     pub fn new(open: OpenJournal, retention: Retention) -> RoomWriter {
         let name = redact_room_name(&open.identity.room).into_owned();
         let (room, fence) = (open.room.clone(), open.fence);
-        RoomWriter { room, name, fence, retention, state: WriterState::Open(open) }
+        RoomWriter { room, name, fence, retention, is_unconfirmed: false, state: WriterState::Open(open) }
     }
 
     /// Returns the name of the room for the log.
@@ -154,6 +156,7 @@ impl RoomWriter {
                 let NamedWorld { tick, state, seats, .. } = named;
                 let identity = writer.run().identity.clone();
                 *is_unsynced = false;
+                self.is_unconfirmed = true;
                 writer.write_named(&unplaced(identity, (tick, 0), seats, state.into()))
             }
             WriterState::Lost(_) => {
@@ -218,6 +221,7 @@ impl RoomWriter {
         if is_sync_due {
             writer.sync()?;
             *is_unsynced = false;
+            self.is_unconfirmed = true;
         }
         Ok(is_sync_due)
     }
@@ -225,6 +229,9 @@ impl RoomWriter {
     /// In a cluster, after a sync: confirms the records up to this ticket if this process still has
     /// the room, and its storage has the records. The order matters: see `crate::server::cluster`.
     pub fn confirm(&mut self, host: &ServerState, ticket: u64) {
+        if !self.is_unconfirmed {
+            return;
+        }
         let Some(guard) = self.room.guard.as_ref().filter(|_| !matches!(self.state, WriterState::Lost(_)))
         else {
             return;
@@ -237,6 +244,7 @@ impl RoomWriter {
             Ok(true) => self.lose(),
             Ok(false) if guard.is_valid(host.lease_time()) => {
                 self.room.confirmed.fetch_max(ticket, Ordering::AcqRel);
+                self.is_unconfirmed = false;
             }
             Ok(false) => {}
             Err(error) => warn!(room = self.name, %error, "the fence of the journal cannot be checked"),

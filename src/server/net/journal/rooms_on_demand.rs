@@ -100,8 +100,12 @@ impl RoomJournals {
         {
             return Err(failed(&"another process has acquired the room"));
         }
-        let inspection = inspect(&storage, None).map_err(|error| match error {
-            RecoveryError::Io { .. } => failed(&error),
+        let inspection = inspect(&storage, None).map_err(|error| match &error {
+            // A file that is listed and cannot be found is lost.
+            RecoveryError::Io { error: cause, .. } if cause.kind() != io::ErrorKind::NotFound => {
+                failed(&error)
+            }
+            RecoveryError::Io { .. } => RoomError::Refused(error.to_string()),
             RecoveryError::Damage(damage) => RoomError::Refused(damage.to_string()),
         })?;
         let mut params = params.clone();
