@@ -8,12 +8,13 @@
 //!
 //! [`room_empty_time`]: super::config::ServerConfig::room_empty_time
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
 use tickwire_sim::WorldParams;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::cluster::membership::RoomLease;
 use super::cluster::{acquisition, ending};
@@ -275,19 +276,21 @@ fn new_core(
     let open = || journal.open_room(&game, &identity, room, lease, host.now());
     let opened = thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, open);
-        thread.map_or_else(
-            |error| Ok(Err(format!("no thread for its recovery: {error}"))),
-            |thread| thread.join(),
-        )
+        thread.map_or_else(|error| Ok(Err(error)), |thread| thread.join())
     });
-    match opened.unwrap_or_else(|_| Err("a panic of the recovery".to_owned())) {
+    match opened.unwrap_or_else(|_| Err(io::Error::other("a panic of the recovery"))) {
         Ok((core, is_recovered)) => {
             let is_takeover = is_recovered && host.cluster.is_some();
             host.metrics.cluster_takeovers.inc_by(is_takeover.into());
             Ok(core)
         }
-        Err(why) => {
-            error!("a room cannot be recovered: {why}");
+        // The journals are in Redis.
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => {
+            warn!("a room cannot be recovered now: {error}");
+            Err(Refusal::with_headers(503, acquisition::STORE_AWAY, &[("Retry-After", "1")]))
+        }
+        Err(error) => {
+            error!("a room cannot be recovered: {error}");
             Err(Refusal::from_rule(503, acquisition::UNRECOVERABLE))
         }
     }

@@ -53,7 +53,8 @@ impl RoomJournals {
     /// `now` is the time of the server's clock. Also returns whether the room had a journal.
     ///
     /// # Errors
-    /// Another process has a higher fence, or the journal cannot be recovered.
+    /// Another process has a higher fence, the journal cannot be recovered, or its place cannot be
+    /// reached (`NotConnected`).
     pub fn open_room(
         &self,
         game: &TcpGameFactory,
@@ -61,26 +62,26 @@ impl RoomJournals {
         (path_name, options): (&str, RoomConfig),
         lease: Option<(u64, Arc<LeaseGuard>)>,
         now: Duration,
-    ) -> Result<(Box<TcpRoom>, bool), String> {
+    ) -> io::Result<(Box<TcpRoom>, bool)> {
         let room_name = JournalPlace::room_name(path_name);
+        let described =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.describe(room_name)));
         if !self.wait_for_end(path_name) {
-            return Err(format!(
-                "{}: an earlier room of this name still uses the files",
-                self.describe(room_name)
-            ));
+            return Err(described(io::Error::other("an earlier room of this name still uses the files")));
         }
         let recover = |options| self.recover_room(game, params, (path_name, options), lease.clone(), now);
         let recovered = match recover(options.clone()) {
             Err(RoomError::Refused(why)) if self.settings.on_refused == OnRefusedJournal::NewWorld => {
                 let title = format!("room {}", options.name);
-                let aside = self.place.set_aside(room_name)?;
+                let aside = self.place.set_aside(room_name).map_err(io::Error::other)?;
                 log_reports(&[(true, set_aside_report(&title, &why, &redact_room_name(&aside)))]);
                 recover(options)
             }
             recovered => recovered,
         };
-        recovered.map_err(|(RoomError::Refused(why) | RoomError::Failed(why))| {
-            format!("{}: {why}", self.describe(room_name))
+        recovered.map_err(|error| match error {
+            RoomError::Refused(why) => described(io::Error::other(why)),
+            RoomError::Failed(error) => described(error),
         })
     }
 
@@ -92,21 +93,19 @@ impl RoomJournals {
         lease: Option<(u64, Arc<LeaseGuard>)>,
         now: Duration,
     ) -> Result<(Box<TcpRoom>, bool), RoomError> {
-        let failed = |error: &dyn std::fmt::Display| RoomError::Failed(error.to_string());
-        let mut storage =
-            self.place.create_room(JournalPlace::room_name(path_name)).map_err(|error| failed(&error))?;
+        let created = self.place.create_room(JournalPlace::room_name(path_name));
+        let mut storage = created.map_err(RoomError::Failed)?;
         if let Some((fence, _)) = &lease
-            && !claim(&mut storage, *fence).map_err(|error| failed(&error))?
+            && !claim(&mut storage, *fence).map_err(RoomError::Failed)?
         {
-            return Err(failed(&"another process has acquired the room"));
+            return Err(RoomError::Failed(io::Error::other("another process has acquired the room")));
         }
-        let inspection = inspect(&storage, None).map_err(|error| match &error {
+        let inspection = inspect(&storage, None).map_err(|error| match error {
             // A file that is listed and cannot be found is lost.
-            RecoveryError::Io { error: cause, .. } if cause.kind() != io::ErrorKind::NotFound => {
-                failed(&error)
+            RecoveryError::Io { error, .. } if error.kind() != io::ErrorKind::NotFound => {
+                RoomError::Failed(error)
             }
-            RecoveryError::Io { .. } => RoomError::Refused(error.to_string()),
-            RecoveryError::Damage(damage) => RoomError::Refused(damage.to_string()),
+            error => RoomError::Refused(error.to_string()),
         })?;
         let mut params = params.clone();
         params.seed = inspection.snapshot.as_ref().map_or(params.seed, |snapshot| snapshot.identity.seed);
@@ -117,7 +116,8 @@ impl RoomJournals {
         log_reports(&reports);
         let (fence, guard) = lease.unzip();
         let fence = fence.unwrap_or(inspection.last_fence);
-        repair(&mut storage, &inspection, fence).map_err(|error| failed(&error))?;
+        repair(&mut storage, &inspection, fence)
+            .map_err(|error| RoomError::Failed(io::Error::other(error.to_string())))?;
         storage.wait_for_store();
         let Inspection { next_sequence, last_run, .. } = &inspection;
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
@@ -140,5 +140,5 @@ enum RoomError {
     /// Its journal cannot be recovered.
     Refused(String),
     /// The storage has failed, or another process has the room.
-    Failed(String),
+    Failed(io::Error),
 }
