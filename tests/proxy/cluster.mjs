@@ -16,10 +16,10 @@ const ROOMS = ['arena', 'beach', 'cave', 'dune', 'elm', 'fjord'];
 const BOTS = 2;
 const run = promisify(execFile);
 
-/** The rooms of a process in which all bots play. @param {{ port: number }} server @returns {Promise<string[]>} */
+/** The rooms that run in a process, and in which all bots play. @param {{ port: number }} server @returns {Promise<string[]>} */
 async function roomsOf(server) {
   const { rooms } = JSON.parse((await ask(server.port, '/rooms?format=json', { Host: 'localhost' })).body);
-  return rooms.filter(({ name, players }) => ROOMS.includes(name) && players === BOTS).map(({ name }) => name);
+  return rooms.filter(({ name, players, here }) => here && ROOMS.includes(name) && players === BOTS).map(({ name }) => name);
 }
 
 /** Bots that walk in a room, and come back when their connection ends. @param {number} port @param {string} room @param {number} seconds */
