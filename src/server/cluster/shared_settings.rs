@@ -197,7 +197,7 @@ impl SharedSettings {
         let mut changed = Vec::new();
         for (key, setting) in stored {
             let own = self.entries.get(&key);
-            // Of two settings with the same version, all processes take the stored one.
+            // Two settings may have the same version: then all processes take the stored one.
             if own.is_none_or(|own| own.version <= setting.version && *own != setting) {
                 self.insert(&key, setting.clone());
                 changed.push((key, setting));
