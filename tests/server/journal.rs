@@ -110,7 +110,7 @@ impl Walker {
             }
             // Several packets for each command, so that acks are read as they come.
             for _ in 0..3 {
-                let Ok(Some(packet)) = self.client.receive(Duration::from_secs(2)) else {
+                let Ok(Some(packet)) = self.client.receive(PATIENCE) else {
                     return acknowledged;
                 };
                 // An animal has killed it: the commands of a dead player are rejected.
