@@ -151,7 +151,7 @@ fn a_bot_without_a_key_does_not_reconnect_and_one_with_a_key_gives_up_after_a_wh
         line.now += STEP;
         if line.reconnects.is_due(line.now) {
             attempts += 1;
-            if !line.reconnects.on_failed(&mut line.bot, line.now) {
+            if !line.reconnects.schedule(&mut line.bot, line.now) {
                 break;
             }
         }

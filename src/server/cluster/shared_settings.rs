@@ -1,5 +1,5 @@
-//! Settings that all processes of a cluster share: bans, the operator's notice, and the best player
-//! of the day in each game.
+//! Settings that all processes of a cluster share: bans, the operator's notice, and for each game
+//! the best player of the day.
 //!
 //! ```text
 //!  process A ── ban, unban, notice ──► version ──► store: key ─► version, value, or "removed"
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Each process has all settings, so that it continues without the store. Each change has a
-//! [`SettingVersion`], and the greater version wins, in the store and in each process, in any order
-//! of arrival. The version of an operator's change is its time in milliseconds, but greater than
+//! [`SettingVersion`], and the greater version wins, in the store and in each process, whichever
+//! arrives first. The version of an operator's change is its time in milliseconds, but greater than
 //! each version that the process has seen: a change by an operator who has seen another change wins
 //! even if a clock is wrong. Of two changes in processes that are separated from the store, the
 //! later one wins, by the clocks of the two.

@@ -147,10 +147,11 @@ impl BotObserver for MeasuringObserver {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::client::bots::BotStage;
     use crate::client::connection::ConnectionKeys;
+    use crate::connection::session::has_hello;
     use crate::game::Game as _;
     use crate::game::bots::{BotBehavior, BotSpec};
     use crate::games::moo::Moo;
@@ -163,12 +164,11 @@ mod tests {
 
     const NOW: Duration = Duration::from_secs(1);
 
-    #[test]
-    fn faults_and_the_end_of_a_connection_are_counted_by_name() {
-        let dialect = PacketTables::builtin().dialect("legacy").unwrap();
+    /// A bot that stands still, before its upgrade request.
+    pub fn unconnected_bot(dialect: &Arc<Dialect>) -> CheckingBot {
         let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = ClientConnection::new("localhost:3000", "/", false, keys);
-        let part = BotSpec {
+        let link = ClientConnection::new("localhost:3000", "/", has_hello(dialect), keys);
+        let spec = BotSpec {
             index: 3,
             count: 4,
             seed: 1,
@@ -177,10 +177,15 @@ mod tests {
             name: None,
             spares_visitors: false,
             is_checking: true,
-            dialect: Arc::clone(&dialect),
+            dialect: Arc::clone(dialect),
         };
-        let agent = Moo::INFO.agent(&part).unwrap();
-        let mut bot = bot(link, Arc::clone(&dialect), agent);
+        bot(link, Arc::clone(dialect), Moo::INFO.agent(&spec).unwrap())
+    }
+
+    #[test]
+    fn faults_and_the_end_of_a_connection_are_counted_by_name() {
+        let dialect = PacketTables::builtin().dialect("legacy").unwrap();
+        let mut bot = unconnected_bot(&dialect);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);
         let head = HeadReader::new(limits::HEAD_LIMITS).receive(&bytes).unwrap().unwrap();

@@ -337,7 +337,7 @@ impl<'a> BotThread<'a> {
                     }
                     member.flush(self.shared);
                 }
-                Err(_) if member.reconnects.on_failed(&mut member.bot, now) => {}
+                Err(_) if member.reconnects.schedule(&mut member.bot, now) => {}
                 Err(_) => member.flush(self.shared),
             }
         }

@@ -88,7 +88,7 @@ impl Reconnects {
     }
 
     /// Schedules the next attempt. Returns false if the time is over: the bot gives up.
-    fn schedule(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
+    pub fn schedule(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
         if now < *self.until.get_or_insert(now + RECONNECT_TIMEOUT) {
             self.next = Some(now + RETRY_INTERVAL);
             return true;
@@ -116,12 +116,6 @@ impl Reconnects {
         bot.observer.is_resuming = self.has_key();
     }
 
-    /// Schedules the next attempt after a failed one. Returns false if the time is over: the bot
-    /// gives up.
-    pub fn on_failed(&mut self, bot: &mut CheckingBot, now: Duration) -> bool {
-        self.schedule(bot, now)
-    }
-
     /// Compares the player of a reconnected bot with the one that it had, once it has one.
     pub fn check_player(&mut self, bot: &mut CheckingBot) {
         if bot.stage() != BotStage::Playing {
@@ -144,30 +138,14 @@ impl Reconnects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::connection::ConnectionKeys;
-    use crate::game::Game as _;
-    use crate::game::bots::{BotBehavior, BotSpec};
-    use crate::games::moo::Moo;
     use crate::packet::PacketTables;
+    use crate::testing::load::checking_bot::tests::unconnected_bot;
     use crate::testing::load::report::CrowdReport;
 
     /// A bot with a resume key, whose connection is refused with status 503 at the time 0.
     fn refused_bot() -> CheckingBot {
         let dialect = PacketTables::builtin().dialect("native").unwrap();
-        let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = ClientConnection::new("localhost:3000", "/", true, keys);
-        let spec = BotSpec {
-            index: 0,
-            count: 1,
-            seed: 1,
-            crowd_seed: 1,
-            behavior: BotBehavior::Still,
-            name: None,
-            spares_visitors: false,
-            is_checking: true,
-            dialect: Arc::clone(&dialect),
-        };
-        let mut bot = checking_bot::bot(link, dialect, Moo::INFO.agent(&spec).unwrap());
+        let mut bot = unconnected_bot(&dialect);
         bot.observer.is_resuming = true;
         bot.drain_output(&mut Vec::new());
         bot.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Duration::ZERO);

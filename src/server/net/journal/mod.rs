@@ -85,8 +85,8 @@ pub struct JournalSettings {
     pub on_error: OnJournalError,
     /// The reaction to a journal that cannot be recovered.
     pub on_refused: OnRefusedJournal,
-    /// Maximum bytes of a room's files, except those that a recovery needs; `None` for the default
-    /// of the place.
+    /// Maximum bytes of a room's files, except those that a recovery needs; `None` selects the
+    /// default for the place.
     pub retained_bytes: Option<u64>,
     /// Maximum age of a room's files, with the same exception; `None` for the default.
     pub retained_age: Option<Duration>,

@@ -267,8 +267,8 @@ impl RoomWriter {
         self.state = WriterState::Ended;
     }
 
-    /// Returns an error, unless its cause is that another process has the room, or that the storage
-    /// of the cluster has lost files and the journal can begin again.
+    /// Returns an error, unless another process has the room, or the storage has lost files in a
+    /// cluster: then the journal begins again.
     ///
     /// # Errors
     /// The error of the storage.

@@ -182,8 +182,8 @@ struct ListedRooms {
 }
 
 impl ListedRooms {
-    /// Returns the rooms, or only the one with this epoch. At most [`limits::ROOMS`], the fullest
-    /// of the other processes.
+    /// Returns the rooms, or only the one with this epoch. Beyond [`limits::ROOMS`], the rooms with
+    /// the fewest players in other processes are dropped.
     fn of(host: &ServerState, epoch: Option<&str>) -> ListedRooms {
         let is_wanted = |room: &RoomReport| epoch.is_none_or(|epoch| room.epoch == epoch);
         let own = host.rooms.all().into_iter().filter(|room| !room.is_private());
