@@ -50,14 +50,14 @@ impl fmt::Display for ArgumentError {
 type Fitted<T> = Result<T, Box<ArgumentError>>;
 
 /// Coerces the arguments of one packet. Missing values become nil, and extra values are dropped.
-pub fn coerce_arguments(arguments: &[Argument], values: Vec<Value>) -> Fitted<Vec<Value>> {
-    let mut values = values.into_iter();
-    // A loop, because a nested chain of iterators takes three times its stack at each level.
-    let mut fitted = Vec::with_capacity(arguments.len());
-    for argument in arguments {
-        fitted.push(fit_named(argument, values.next().unwrap_or(Value::Nil))?);
+pub fn coerce_arguments(arguments: &[Argument], mut values: Vec<Value>) -> Fitted<Vec<Value>> {
+    values.resize(arguments.len(), Value::Nil);
+    // In place, and with a loop: a nested chain of iterators takes three times its stack at each
+    // level.
+    for (argument, value) in arguments.iter().zip(&mut values) {
+        *value = fit_named(argument, std::mem::replace(value, Value::Nil))?;
     }
-    Ok(fitted)
+    Ok(values)
 }
 
 fn fit_named(argument: &Argument, value: Value) -> Fitted<Value> {

@@ -18,7 +18,7 @@ use super::decoded_packet::DecodedPacket;
 use super::json;
 use super::lane_packets;
 use super::msgpack::{self, DecodeError, Rule};
-use super::row::{Code, Direction, Lane, Row};
+use super::row::{Code, CodeRef, Direction, Lane, Row};
 
 /// The reason why a message was rejected as a packet.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,8 +92,16 @@ impl fmt::Debug for Dialect {
 #[derive(Default)]
 struct DirectionIndex {
     entries: Vec<RowEntry>,
-    by_code: BTreeMap<Code, usize>,
+    /// Indices of the entries by code, in ascending order.
+    by_code: Vec<(Code, usize)>,
     by_name: BTreeMap<String, usize>,
+}
+
+impl DirectionIndex {
+    /// The place of a code in `by_code`, or the place where it belongs.
+    fn place_of(&self, code: CodeRef<'_>) -> Result<usize, usize> {
+        self.by_code.binary_search_by(|(known, _)| known.as_ref().cmp(&code))
+    }
 }
 
 struct RowEntry {
@@ -117,14 +125,16 @@ impl Dialect {
     fn add(&mut self, row: Arc<Row>) {
         let Some(code) = row.code(&self.name).cloned() else { return };
         let side = &mut self.sides[row.direction as usize];
-        if !side.by_code.contains_key(&code) && !side.by_name.contains_key(&row.name) {
+        if let Err(place) = side.place_of(code.as_ref())
+            && !side.by_name.contains_key(&row.name)
+        {
             let mut prefix = Vec::new();
             msgpack::write_array_len(&mut prefix, 2);
             match &code {
                 Code::Str(code) => msgpack::write_str(&mut prefix, code),
                 Code::Int(code) => msgpack::write_uint(&mut prefix, u64::from(*code)),
             }
-            side.by_code.insert(code, side.entries.len());
+            side.by_code.insert(place, (code, side.entries.len()));
             side.by_name.insert(row.name.clone(), side.entries.len());
             side.entries.push(RowEntry { row, prefix });
         }
@@ -153,15 +163,17 @@ impl Dialect {
 
     /// Decodes the payload of one binary message.
     pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<DecodedPacket<'_>, PacketError> {
-        let value = msgpack::read(bytes, direction).map_err(PacketError::Malformed)?;
-        self.read_envelope(direction, value, false)
+        let parts = msgpack::read_first(bytes, direction).map_err(PacketError::Malformed)?;
+        self.read_envelope(direction, parts, false)
     }
 
     /// Decodes the payload of one text message of a `?format=json` connection. For typing by hand,
     /// the packet's name may replace its code. A code takes precedence over a name.
     pub fn decode_json(&self, direction: Direction, text: &str) -> Result<DecodedPacket<'_>, PacketError> {
         let value = json::read(text, direction).map_err(PacketError::Malformed)?;
-        self.read_envelope(direction, value, true)
+        let Value::Array(parts) = value else { return self.read_envelope(direction, [None, None], true) };
+        let mut parts = parts.into_iter();
+        self.read_envelope(direction, [parts.next(), parts.next()], true)
     }
 
     /// Encodes a packet by name, with its values in canonical form. Trailing arguments may be
@@ -201,25 +213,23 @@ impl Dialect {
         side.by_name.get(name).map(|place| &side.entries[*place])
     }
 
-    /// Decodes the envelope, and checks the arguments against the row. `by_name` allows the
-    /// packet's name in place of its code.
+    /// Checks the first two values of a message, the code and the arguments, against the table.
+    /// `by_name` allows the packet's name in place of its code.
     fn read_envelope(
         &self,
         direction: Direction,
-        value: Value,
+        [code, arguments]: [Option<Value>; 2],
         by_name: bool,
     ) -> Result<DecodedPacket<'_>, PacketError> {
         let envelope = || PacketError::Malformed(DecodeError::new(Rule::Envelope, 0));
-        let Value::Array(parts) = value else { return Err(envelope()) };
-        let mut parts = parts.into_iter();
-        let code = parts.next().as_ref().and_then(parse_code).ok_or_else(envelope)?;
+        let code = code.as_ref().and_then(parse_code).ok_or_else(envelope)?;
         let side = &self.sides[direction as usize];
-        let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
+        let entry = side.place_of(code).ok().map(|place| &side.entries[side.by_code[place].1]);
         let entry =
             entry.or_else(|| if by_name { self.entry_by_name(direction, &code.to_string()) } else { None });
         let unknown = || PacketError::UnknownCode { code: coerce::excerpt(&code.to_string()) };
         let row = &*entry.ok_or_else(unknown)?.row;
-        let values = match parts.next() {
+        let values = match arguments {
             None | Some(Value::Nil) => Vec::new(),
             Some(Value::Array(values)) => values,
             Some(_) => {
@@ -240,9 +250,12 @@ fn coerce_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> 
 }
 
 /// The code that a value represents: text, or a number from 0.
-fn parse_code(value: &Value) -> Option<Code> {
+fn parse_code(value: &Value) -> Option<CodeRef<'_>> {
     match value {
-        Value::String(text) => text.as_str().map(|text| Code::Str(text.to_owned())),
-        other => coerce::as_integer(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
+        Value::String(text) => text.as_str().map(CodeRef::Str),
+        other => {
+            let number = coerce::as_integer(other)?;
+            Some(CodeRef::Int(u32::try_from(number).unwrap_or(u32::MAX)))
+        }
     }
 }

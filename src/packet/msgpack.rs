@@ -227,10 +227,33 @@ pub(crate) fn read_foreign(bytes: &[u8]) -> Result<Value, DecodeError> {
     decode(bytes)
 }
 
-fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
+/// Checks a message and decodes the first values of its array, so that a packet needs no list of
+/// its two parts. The values that it lacks are `None`, and all of them if it is no array.
+pub fn read_first<const N: usize>(
+    bytes: &[u8],
+    direction: Direction,
+) -> Result<[Option<Value>; N], DecodeError> {
+    check(bytes, direction)?;
+    let mut values = [const { None }; N];
+    let head = read_head(bytes, 0)?;
+    if head.kind == ValueKind::Array {
+        let mut rest = &bytes[head.head..];
+        for value in values.iter_mut().take(head.length) {
+            *value = Some(decode_next(&mut rest)?);
+        }
+    }
+    Ok(values)
+}
+
+fn decode(mut bytes: &[u8]) -> Result<Value, DecodeError> {
+    decode_next(&mut bytes)
+}
+
+/// Decodes a value, and removes its bytes from the front.
+fn decode_next(bytes: &mut &[u8]) -> Result<Value, DecodeError> {
     // rmpv counts depth differently: about 2 for each container.
     let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
-    let mut value = rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
+    let mut value = rmpv::decode::read_value_with_max_depth(bytes, rmpv_depth)
         .map_err(|_| DecodeError::new(Rule::Truncated, bytes.len()))?;
     repair(&mut value);
     Ok(value)

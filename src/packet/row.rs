@@ -29,12 +29,35 @@ pub enum Code {
     Int(u32),
 }
 
-impl fmt::Display for Code {
+/// A borrowed [`Code`], in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CodeRef<'a> {
+    Str(&'a str),
+    Int(u32),
+}
+
+impl Code {
+    /// Borrows the code.
+    pub(super) fn as_ref(&self) -> CodeRef<'_> {
+        match self {
+            Self::Str(code) => CodeRef::Str(code),
+            Self::Int(code) => CodeRef::Int(*code),
+        }
+    }
+}
+
+impl fmt::Display for CodeRef<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Str(code) => out.write_str(code),
             Self::Int(code) => write!(out, "{code}"),
         }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_ref().fmt(out)
     }
 }
 
