@@ -37,7 +37,10 @@ impl Pauses {
     /// measured from before the first [`Pauses::note`]. Call it before [`Pauses::note`] and
     /// [`Pauses::slack`].
     pub fn note_suspended(&self, in_all: Duration) {
-        self.suspended.fetch_max(ms(in_all), Ordering::Relaxed);
+        // Only after a suspension, because each write takes the cache line from the other threads.
+        if ms(in_all) > self.suspended.load(Ordering::Relaxed) {
+            self.suspended.fetch_max(ms(in_all), Ordering::Relaxed);
+        }
     }
 
     /// Records that the driver runs at `now`. A gap of at least [`limits::PAUSE_LEAST`] between two

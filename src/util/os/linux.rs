@@ -1,7 +1,7 @@
 //! The Linux system calls, through `rustix`.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -13,7 +13,9 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt,
+};
 use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
 use rustix::termios::{self, OptionalActions, Termios};
@@ -66,8 +68,9 @@ pub fn try_send<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) 
 ///
 /// # Errors
 /// `WouldBlock` or `TimedOut` after the socket's read timeout, or any error of the socket.
-pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
-    stream.read(buffer)
+pub fn read(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    let (count, _) = rustix::net::recv(stream, buffer, RecvFlags::empty())?;
+    Ok(count)
 }
 
 /// Sets the backlog of a bound listener to [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
