@@ -11,6 +11,7 @@ pub struct InView {
     pub players: Vec<u32>,
     /// The animals in the window, as sorted indices in the state.
     pub animals: Vec<u32>,
+    marks: Vec<u64>,
 }
 
 impl InView {
@@ -18,8 +19,7 @@ impl InView {
     /// player, the window is around the spectated player.
     pub fn compute(&mut self, state: &PublicState, own: Option<usize>, spectated: Option<usize>) {
         self.window = state.window(own.or(spectated));
-        state.players.collect_visible(self.window, &mut self.players);
-        self.players.retain(|index| state.players[*index as usize].alive && own != Some(*index as usize));
-        state.animals.collect_visible(self.window, &mut self.animals);
+        state.players.collect_visible(self.window, own, &mut self.marks, &mut self.players);
+        state.animals.collect_visible(self.window, None, &mut self.marks, &mut self.animals);
     }
 }

@@ -61,7 +61,8 @@ impl ViewWindow {
     /// Whether a circle reaches into the window widened by `margin_px` on each side.
     pub fn intersects_with_margin(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
         let reach = radius_px + margin_px;
-        (x_px - self.x).abs() - reach <= HALF_WIDTH_PX && (y_px - self.y).abs() - reach <= HALF_HEIGHT_PX
+        // Without a branch, because the results of a search cannot be predicted.
+        ((x_px - self.x).abs() - reach <= HALF_WIDTH_PX) & ((y_px - self.y).abs() - reach <= HALF_HEIGHT_PX)
     }
 }
 
@@ -75,6 +76,11 @@ pub trait Located {
 
     /// The entity's position and size.
     fn place(&self) -> Circle;
+
+    /// Whether clients may see the entity.
+    fn is_visible(&self) -> bool {
+        true
+    }
 }
 
 /// The layout of a client's update messages.
@@ -92,7 +98,7 @@ pub enum UpdateLayout {
 #[derive(Debug)]
 pub struct EntityIndex<T> {
     list: Vec<T>,
-    /// Index and radius in px of each entity, by the position of its centre in px.
+    /// Index and radius in px of each visible entity, by the position of its centre in px.
     positions: SpatialIndex<(u32, i32)>,
     /// The largest radius of all entities, in px. The centre of a visible entity is at most this
     /// far outside the window.
@@ -111,9 +117,11 @@ impl<T> Deref for EntityIndex<T> {
 impl<T: Located> EntityIndex<T> {
     /// Builds the index of a list that is sorted by ID.
     pub fn new(list: Vec<T>) -> EntityIndex<T> {
-        let circles = (0..).zip(list.iter().map(Located::place));
-        let positions =
-            circles.map(|(index, circle)| ((circle.x_px, circle.y_px), (index, circle.radius_px)));
+        let visible = (0..).zip(&list).filter(|(_, thing)| thing.is_visible());
+        let positions = visible.map(|(index, thing)| {
+            let circle = thing.place();
+            ((circle.x_px, circle.y_px), (index, circle.radius_px))
+        });
         let positions = SpatialIndex::new(positions);
         let reach_px = list.iter().map(|thing| thing.place().radius_px).max().unwrap_or_default();
         EntityIndex { list, positions, reach_px, records: Default::default() }
@@ -139,24 +147,55 @@ impl<T: Located> EntityIndex<T> {
         self.index_of(id).map(|index| &self.list[index])
     }
 
-    /// Calls `found` with the index of each entity that reaches into the window widened by
+    /// Calls `found` with the index of each visible entity that reaches into the window widened by
     /// `margin_px`, in no particular order.
     pub fn for_each_near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
+        self.for_each_candidate(window, margin_px, |index, is_near| {
+            if is_near {
+                found(index);
+            }
+        });
+    }
+
+    /// Collects the sorted indices of the entities in the window, without the entity at `except`,
+    /// into `visible`. `marks` is a buffer.
+    pub fn collect_visible(
+        &self,
+        window: ViewWindow,
+        except: Option<usize>,
+        marks: &mut Vec<u64>,
+        visible: &mut Vec<u32>,
+    ) {
+        // Marking and reading the marks in order is faster than sorting, and has no branch that
+        // depends on positions.
+        marks.clear();
+        marks.resize(self.len().div_ceil(64), 0);
+        self.for_each_candidate(window, 0, |index, is_near| {
+            marks[index / 64] |= u64::from(is_near) << (index % 64);
+        });
+        if let Some(index) = except {
+            marks[index / 64] &= !(1 << (index % 64));
+        }
+        visible.clear();
+        for (first, marks) in (0..).step_by(64).zip(&*marks) {
+            let mut left = *marks;
+            while left != 0 {
+                visible.push(first + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+    }
+
+    /// Calls `visit` with the index of each visible entity in the cells that the widened window
+    /// touches, and whether it reaches into the widened window.
+    fn for_each_candidate(&self, window: ViewWindow, margin_px: i32, mut visit: impl FnMut(usize, bool)) {
         let reach_px = self.reach_px + margin_px;
         let (half_width, half_height) = (HALF_WIDTH_PX + reach_px, HALF_HEIGHT_PX + reach_px);
         let (left, top) = (window.x - half_width, window.y - half_height);
         let rect = Rect::new(left, top, 2 * half_width, 2 * half_height);
         self.positions.for_each_in_cells(rect, |(x_px, y_px), (index, radius_px)| {
-            if window.intersects_with_margin(Circle { x_px, y_px, radius_px }, margin_px) {
-                found(index as usize);
-            }
+            let circle = Circle { x_px, y_px, radius_px };
+            visit(index as usize, window.intersects_with_margin(circle, margin_px));
         });
-    }
-
-    /// Collects the sorted indices of the entities in the window into `visible`.
-    pub fn collect_visible(&self, window: ViewWindow, visible: &mut Vec<u32>) {
-        visible.clear();
-        self.for_each_near(window, 0, |index| visible.push(index as u32));
-        visible.sort_unstable();
     }
 }

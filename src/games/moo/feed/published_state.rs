@@ -68,6 +68,10 @@ impl Located for PublicPlayer {
     fn place(&self) -> Circle {
         Circle::of(&self.body)
     }
+
+    fn is_visible(&self) -> bool {
+        self.alive
+    }
 }
 
 impl PublicPlayer {
