@@ -24,8 +24,11 @@ pub struct KnownSet<P, A = ()> {
     pub window: Option<ViewWindow>,
     /// The client's own body, once it was sent.
     pub own: Option<KnownPlayer<P>>,
-    /// The other known players, in ascending order of ID.
+    /// The other known players that were in view in the last update, in ascending order of ID.
     pub players: Vec<KnownPlayer<P>>,
+    /// The other known players that were not, in ascending order of ID. Only MooMoo clients keep
+    /// them.
+    pub out_of_view: Vec<KnownPlayer<P>>,
     pub objects: KnownObjects,
     /// The animals of the last update, in ascending order of ID.
     pub animals: Vec<(EntityId, A)>,
@@ -113,17 +116,16 @@ impl<P, A> KnownSet<P, A> {
     }
 
     fn knows(&self, player: PlayerId) -> bool {
-        self.own.as_ref().is_some_and(|own| own.identity.player == player) || self.index_of(player).is_ok()
-    }
-
-    fn index_of(&self, player: PlayerId) -> Result<usize, usize> {
-        self.players.binary_search_by_key(&player, |known| known.identity.player)
+        self.own.as_ref().is_some_and(|own| own.identity.player == player)
+            || index_of(&self.players, player).is_some()
+            || index_of(&self.out_of_view, player).is_some()
     }
 
     fn record_death(&mut self, player: PlayerId) {
-        let known = match self.index_of(player) {
-            Ok(place) => self.players.get_mut(place),
-            Err(_) => self.own.as_mut().filter(|own| own.identity.player == player),
+        let known = match (index_of(&self.players, player), index_of(&self.out_of_view, player)) {
+            (Some(index), _) => Some(&mut self.players[index]),
+            (None, Some(index)) => Some(&mut self.out_of_view[index]),
+            (None, None) => self.own.as_mut().filter(|own| own.identity.player == player),
         };
         if let Some(known) = known {
             known.died = true;
@@ -143,4 +145,8 @@ impl<P, A> KnownSet<P, A> {
         let (_, x, y) = self.shots.swap_remove(place);
         Some((x, y))
     }
+}
+
+fn index_of<P>(sorted: &[KnownPlayer<P>], player: PlayerId) -> Option<usize> {
+    sorted.binary_search_by_key(&player, |known| known.identity.player).ok()
 }

@@ -1,7 +1,7 @@
 //! The update of one MooMoo client. Compares the state with the client's known set, and writes the
 //! messages for the changes in the order in which clients require them.
 
-use std::mem::{replace, take};
+use std::mem::{replace, swap, take};
 
 use super::records::{self, object_number};
 use crate::game::{Boolean, List, MessageWriter, RecordList, WireValues};
@@ -9,7 +9,7 @@ use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
-use crate::games::moo::feed::merge_diff::is_period_due;
+use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::published_state::{PublicPlayer, PublicState};
 use crate::games::moo::world::PlayerId;
@@ -60,6 +60,8 @@ pub struct MoomooScratch {
     health: Vec<(PlayerId, u16)>,
     players: RecordList,
     list: RecordList,
+    /// The known players in view after the update.
+    next: Vec<KnownPlayer<()>>,
 }
 
 impl MoomooView {
@@ -110,7 +112,8 @@ impl MoomooView {
     /// start of the next second, for the leaderboard and the clans.
     pub fn quiet_until(&self, state: &PublicState) -> Option<u32> {
         let known = &self.known;
-        let knows_nothing = known.player.is_none() && known.own.is_none() && known.players.is_empty();
+        let knows_nobody = known.players.is_empty() && known.out_of_view.is_empty();
+        let knows_nothing = known.player.is_none() && known.own.is_none() && knows_nobody;
         let is_board_sent = self.board_second == Some(state.second());
         (knows_nothing && is_board_sent).then(|| (state.second() + 1) * state.tick_hz)
     }
@@ -131,7 +134,10 @@ impl MoomooView {
         };
         let version = Some(state.membership_version);
         if replace(&mut self.membership_version, version) != version {
-            self.known.players.retain(&mut is_in_world);
+            // In ascending order of ID, in view or not.
+            self.known.out_of_view.append(&mut self.known.players);
+            self.known.out_of_view.sort_unstable_by_key(|known| known.identity);
+            self.known.out_of_view.retain(&mut is_in_world);
             self.known.own = self.known.own.filter(is_in_world);
         }
         // A client is set up again when its player respawns, as clients expect.
@@ -196,7 +202,7 @@ impl MoomooView {
         body: usize,
         out: &mut MessageWriter<'_>,
     ) {
-        let MoomooScratch { look, health, players, .. } = scratch;
+        let MoomooScratch { look, health, players, next, .. } = scratch;
         let records = state.players.records(UpdateLayout::Moomoo, records::player);
         let mut add = |known: &mut KnownPlayer<()>, index: usize| {
             let visible_player = &state.players[index];
@@ -213,27 +219,43 @@ impl MoomooView {
             self.age.clear();
         }
         add(self.known.own.get_or_insert_with(|| added(own)), body);
-        let (others, mut newcomers) = (&mut self.known.players, 0);
-        for index in look.players.iter().map(|index| *index as usize) {
-            let visible_player = &state.players[index];
-            let place = others.binary_search_by_key(&visible_player.identity(), |known| known.identity);
-            if !place.is_ok_and(|place| !others[place].died) {
-                if newcomers == limits::ENTERS_PER_UPDATE {
+        next.clear();
+        let KnownSet { players: known, out_of_view, .. } = &mut self.known;
+        let find = |known: &KnownPlayer<()>, others: &[KnownPlayer<()>]| {
+            others.binary_search_by_key(&known.identity, |other| other.identity)
+        };
+        let visible = look.players.iter().map(|index| (*index as usize, &state.players[*index as usize]));
+        let mut newcomers = 0;
+        for change in diff_sorted(&*known, |known| known.identity, visible, |(_, player)| player.identity()) {
+            let (index, visible_player, known) = match change {
+                Change::Present((index, player), known) => (index, player, known.copied()),
+                Change::Removed(gone) => {
+                    let (Ok(place) | Err(place)) = find(gone, out_of_view);
+                    out_of_view.insert(place, *gone);
                     continue;
                 }
-                newcomers += 1;
-                match place {
-                    Ok(place) => {
-                        write_removal(visible_player.player, out);
-                        others[place] = added(visible_player);
-                    }
-                    Err(place) => others.insert(place, added(visible_player)),
+            };
+            let mut seen = added(visible_player);
+            let known =
+                known.or_else(|| find(&seen, out_of_view).ok().map(|place| out_of_view.remove(place)));
+            match known {
+                Some(known) if !known.died => seen = known,
+                _ if newcomers == limits::ENTERS_PER_UPDATE => {
+                    next.extend(known);
+                    continue;
                 }
-                write_player(visible_player, false, out);
+                _ => {
+                    newcomers += 1;
+                    if known.is_some() {
+                        write_removal(visible_player.player, out);
+                    }
+                    write_player(visible_player, false, out);
+                }
             }
-            let (Ok(place) | Err(place)) = place;
-            add(&mut others[place], index);
+            add(&mut seen, index);
+            next.push(seen);
         }
+        swap(known, next);
         health.drain(..).for_each(|health| out.send("health", health));
     }
 
