@@ -139,6 +139,16 @@ impl Batch<'_> {
     }
 }
 
+/// The state of a queue at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueState {
+    /// Whether messages can still be sent: the connection is neither closing nor lost.
+    pub is_open: bool,
+    /// Whether no byte is queued or being sent. Only then may a state update (lane `latest`) be
+    /// encoded.
+    pub is_empty: bool,
+}
+
 /// The result of [`Sender::enqueue`].
 #[derive(Debug)]
 pub enum EnqueueResult<'a> {
@@ -194,6 +204,11 @@ impl SenderState {
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
+    fn state(&self) -> QueueState {
+        let is_open = self.ending.is_none() && !self.is_disconnected;
+        QueueState { is_open, is_empty: self.backlog() == 0 }
+    }
+
     /// Makes the caller the sending thread of the queued pieces. `None` if the queue is empty.
     fn take(&mut self) -> Option<Batch<'static>> {
         (self.in_flight, self.in_flight_shared) = (self.queued.bytes, self.queued.shared());
@@ -235,11 +250,15 @@ impl Sender {
         EnqueueResult::Send(Batch::Offered(frames))
     }
 
-    /// Takes the queued pieces, which the caller must then send. `None` if another thread is
-    /// sending, the transport has failed, or nothing is queued.
-    pub fn take_queued(&self) -> Option<Batch<'static>> {
+    /// Takes the queued pieces, which the caller must then send.
+    ///
+    /// # Errors
+    /// The state of the queue if there is nothing to send: another thread is sending, the transport
+    /// has failed, or nothing is queued.
+    pub fn take_queued(&self) -> Result<Batch<'static>, QueueState> {
         let mut queue = self.queue.lock();
-        if queue.is_sending || queue.is_disconnected { None } else { queue.take() }
+        let batch = if queue.is_sending || queue.is_disconnected { None } else { queue.take() };
+        batch.ok_or_else(|| queue.state())
     }
 
     /// Records how many bytes of a batch the kernel accepted; `Ok(0)` if it accepts none now. The
@@ -319,15 +338,14 @@ impl Sender {
         if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
     }
 
-    /// Whether messages can still be sent: the connection is neither closing nor lost.
-    pub fn is_open(&self) -> bool {
-        let queue = self.queue.lock();
-        queue.ending.is_none() && !queue.is_disconnected
+    /// The state of the queue.
+    pub fn state(&self) -> QueueState {
+        self.queue.lock().state()
     }
 
-    /// Whether a state update (lane `latest`) may be encoded now: no bytes are queued.
-    pub fn can_take_state(&self) -> bool {
-        self.queue.lock().backlog() == 0
+    /// Whether messages can still be sent, see [`QueueState::is_open`].
+    pub fn is_open(&self) -> bool {
+        self.state().is_open
     }
 
     /// Bytes that the kernel has not accepted yet.
@@ -339,6 +357,11 @@ impl Sender {
     pub fn is_idle(&self) -> bool {
         let queue = self.queue.lock();
         queue.ending.is_none() && !queue.is_sending && queue.backlog() == 0
+    }
+
+    /// Loads the state that an update uses into the CPU cache.
+    pub fn prefetch(&self) {
+        std::hint::black_box((self.queue.is_locked(), self.life.is_closing()));
     }
 
     /// Number of system calls reported so far.

@@ -277,6 +277,10 @@ pub trait View<G: Game>: Debug + Send {
         messages: &mut Messages,
     ) -> StateOutcome;
 
+    /// Loads the memory that an update reads first into the CPU cache, such as the known set. An
+    /// update is correct without it.
+    fn prefetch(&self) {}
+
     /// Returns the first tick after `newest`, the tick of the last update, in which the client may
     /// need an update again. The client has no player until then, and gets neither the events of
     /// the ticks before nor acks. `None` is the next tick. A room whose views are all quiet sleeps.

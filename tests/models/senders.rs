@@ -56,7 +56,7 @@ impl Line {
     }
 
     fn drive(&self) {
-        if let Some(batch) = self.sender.take_queued() {
+        if let Ok(batch) = self.sender.take_queued() {
             self.transmit(batch);
         }
     }

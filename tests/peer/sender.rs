@@ -51,7 +51,7 @@ impl Line {
     }
 
     pub fn drive(&mut self, now: Duration) {
-        let batch = self.sender.take_queued();
+        let batch = self.sender.take_queued().ok();
         self.send(batch, now);
     }
 
@@ -85,7 +85,7 @@ fn the_rest_of_a_frame_precedes_later_frames_and_sent_bytes_are_not_kept() {
             assert_eq!(line.offer(frames, START), Some(true));
         }
         assert_eq!(line.sender.backlog(), 12 - room.min(12));
-        assert_eq!(line.sender.can_take_state(), room >= 12, "{room}");
+        assert_eq!(line.sender.state().is_empty, room >= 12, "{room}");
         line.room = 100;
         line.drive(START);
         assert_eq!((&line.got[..], line.sender.backlog()), (&b"abcdSHAREDef"[..], 0), "{room}");

@@ -131,7 +131,7 @@ impl Client {
     fn serve(&mut self, ticked: &TickResult, now: Duration) {
         self.line.drive(now);
         self.messages.clear();
-        let is_behind = !self.line.sender.can_take_state();
+        let is_behind = !self.line.sender.state().is_empty;
         let dialect = &self.endpoint.dialect;
         let turn = self.view.update(
             &[],

@@ -228,6 +228,13 @@ impl game::View<Moo> for MooView {
         turn
     }
 
+    fn prefetch(&self) {
+        match self {
+            MooView::Native(view) => view.known.prefetch(),
+            MooView::Moomoo(view) => view.known.prefetch(),
+        }
+    }
+
     fn quiet_until(&self, newest: &Published<Moo>) -> Option<u32> {
         match self {
             MooView::Native(_) => None,

@@ -16,7 +16,7 @@ use super::client_player::{ClientPlayer, player_id};
 use super::parking::Parking;
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
-use crate::connection::sender::{Batch, EnqueueResult, Frames};
+use crate::connection::sender::{Batch, EnqueueResult, Frames, QueueState};
 use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
 use crate::datagram::DatagramError;
 use crate::game::{CloseReason, LaneBaseline, Messages};
@@ -167,13 +167,10 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Loads the fields that an update uses into the CPU cache. Reads of independent addresses wait
-    /// for memory at the same time, but the reads of an update wait one after another.
+    /// Loads the fields that an update uses into the CPU cache, without what they point to.
     pub fn prefetch(&self) {
-        let player = self.player();
-        let (updates_from, ended) = (self.updates_from.load(Ordering::Relaxed), self.has_reader_ended());
-        black_box((player, updates_from, ended, self.id, self.sender.life.is_closing()));
-        self.transport.prefetch();
+        let updates_from = self.updates_from.load(Ordering::Relaxed);
+        black_box((self.id, updates_from, Arc::as_ptr(&self.endpoint.dialect), self.sender.prefetch()));
     }
 
     /// Returns the client's address prefix.
@@ -306,9 +303,10 @@ impl<L: Transport> Client<L> {
         from.checked_sub(1).filter(|_| from != LEFT_WORLD)
     }
 
-    /// Queues whole frames that must arrive. Closes the connection if the queue is full.
-    pub fn send(&self, frames: Frames<'_>, now: Duration) {
-        self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now);
+    /// Queues whole frames that must arrive. Closes the connection if the queue is full. Returns
+    /// the number of system calls.
+    pub fn send(&self, frames: Frames<'_>, now: Duration) -> u64 {
+        self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now)
     }
 
     /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `shown`, of the
@@ -318,32 +316,41 @@ impl<L: Transport> Client<L> {
         self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, shown, now), now);
     }
 
-    fn send_observed(&self, frames: Frames<'_>, on_queued: impl FnOnce(&[u8]), now: Duration) {
+    fn send_observed(&self, frames: Frames<'_>, on_queued: impl FnOnce(&[u8]), now: Duration) -> u64 {
         match self.sender.enqueue(frames, on_queued) {
-            EnqueueResult::Send(batch) => self.transmit(batch, now),
+            EnqueueResult::Send(batch) => return self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}
         }
+        0
     }
 
-    /// Sends queued bytes, as far as the transport accepts them.
-    pub fn flush(&self, now: Duration) {
-        if let Some(batch) = self.sender.take_queued() {
-            self.transmit(batch, now);
+    /// Sends queued bytes, as far as the transport accepts them. Returns the state of the queue
+    /// afterwards.
+    pub fn flush(&self, now: Duration) -> QueueState {
+        match self.sender.take_queued() {
+            Ok(batch) => {
+                self.transmit(batch, now);
+                self.sender.state()
+            }
+            Err(state) => state,
         }
     }
 
     /// Sends batches until the queue is empty or the transport accepts no more. [`Sender`] lets
-    /// only one thread at a time do so.
-    fn transmit(&self, batch: Batch<'_>, now: Duration) {
+    /// only one thread at a time do so. Returns the number of system calls.
+    fn transmit(&self, batch: Batch<'_>, now: Duration) -> u64 {
         let taken = self.transport.send(batch.slices());
         let mut next = self.sender.on_sent(batch, taken, now);
+        let mut calls = 1;
         while let Some(batch) = next {
             let taken = self.transport.send(batch.slices());
             next = self.sender.on_sent(batch, taken, now);
+            calls += 1;
         }
         // The group flushes what the transport has not accepted.
         self.parking.unpark(self.id);
+        calls
     }
 
     /// Closes the client's connection for this reason. Only the first reason counts.

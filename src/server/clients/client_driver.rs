@@ -261,7 +261,9 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Executes an output of the client's connection. Returns the answer if the output needs one.
     pub fn execute(&self, output: ConnectionOutput<'_>) -> Option<Answer> {
         match output {
-            ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.read_time.now),
+            ConnectionOutput::Send(frames) => {
+                self.client.send(Frames::Borrowed(frames), self.read_time.now);
+            }
             ConnectionOutput::Datagram(messages) => {
                 self.client.add_to_datagram(messages);
             }
@@ -392,7 +394,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             Err((rule, detail)) => {
                 let values = [("rule", rule.into()), ("detail", detail.into())];
                 endpoint.write_packet(&mut frames, "error", &values);
-                return client.send(Frames::Borrowed(&frames), self.read_time.now);
+                client.send(Frames::Borrowed(&frames), self.read_time.now);
+                return;
             }
         };
         let key = key.map_or_else(Vec::new, |key| key.0.to_vec());

@@ -10,6 +10,7 @@
 //! later update carries the state.
 
 use std::fmt::Debug;
+use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -230,10 +231,9 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         members[unvisited..].iter().for_each(|member| member.client.end_parking());
         let ticks = backlog.and_then(TypedBacklog::of);
         let (mut has_ended, mut quiet) = (false, Vec::new());
-        // With thousands of members, none is in the cache of the core when its turn comes.
         for index in 0..members.len() {
-            if let Some(next) = members.get(index + 1) {
-                next.client.prefetch();
+            if index % limits::PREFETCHED_CLIENTS == 0 {
+                prefetch(&members[index..members.len().min(index + limits::PREFETCHED_CLIENTS)]);
             }
             let ClientUpdates { client, feed } = &mut *members[index];
             if client.has_reader_ended() {
@@ -271,6 +271,17 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     }
 }
 
+/// Loads the memory that the updates of these members use into the CPU cache. With a thousand
+/// members, none is in the cache when its turn comes, and an update would wait for each address in
+/// turn. Here each loop reads addresses that do not depend on one another, so that the waits
+/// overlap; the next loop follows the pointers that were read.
+fn prefetch<G: Game, L: Transport>(members: &[Box<ClientUpdates<G, L>>]) {
+    members.iter().for_each(|member| _ = black_box((Arc::as_ptr(&member.client), member.feed.has_begun)));
+    members.iter().for_each(|member| member.client.prefetch());
+    members.iter().for_each(|member| member.client.transport.prefetch());
+    members.iter().for_each(|member| member.feed.view.prefetch());
+}
+
 impl<G: Game, L: Transport> ClientUpdates<G, L> {
     /// Creates a member that has received nothing yet.
     fn new(client: Arc<Client<L>>) -> ClientUpdates<G, L> {
@@ -292,12 +303,15 @@ impl<G: Game> ClientFeed<G> {
         buffers: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> Option<UpdateResult> {
-        client.flush(now);
         client.close_taken_over(now);
-        let from = client.updates_from_tick().filter(|_| client.sender.is_open());
+        let queue = client.flush(now);
+        let from = client.updates_from_tick().filter(|_| queue.is_open);
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
         let since = since.filter(|(ticks, _)| self.is_started(client, ticks.newest.tick));
-        since.map(|(ticks, missed)| self.update(client, (ticks, missed), scratch, buffers, (budgets, now)))
+        let is_behind = !queue.is_empty;
+        since.map(|(ticks, missed)| {
+            self.update(client, (ticks, missed, is_behind), scratch, buffers, (budgets, now))
+        })
     }
 
     /// Returns the time until which the client needs no visit, or `None` if it needs one after each
@@ -338,9 +352,10 @@ impl<G: Game> ClientFeed<G> {
     fn update<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (TypedBacklog { newest, answers: brought, unacked_ticks, .. }, missed): (
+        (TypedBacklog { newest, answers: brought, unacked_ticks, .. }, missed, is_behind): (
             &TypedBacklog<'_, G>,
             &[Arc<G::Events>],
+            bool,
         ),
         scratch: &mut G::Scratch,
         EncodeBuffers { answers, messages, frames }: &mut EncodeBuffers,
@@ -353,11 +368,10 @@ impl<G: Game> ClientFeed<G> {
             brought.iter().for_each(|tick| self.answers.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
             let acked = newest.tick.saturating_sub(*unacked_ticks);
-            return self.relay(client, (gap, acked), (answers, messages), frames, (budgets, now));
+            return self.relay(client, (gap, acked, is_behind), (answers, messages), frames, (budgets, now));
         }
         self.view.set_subject(client.joined.as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
-        let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
         let is_stream_due = now.saturating_sub(self.stream_sent) >= limits::LANE_STREAM_INTERVAL;
         messages.set_lane(client.has_lane(), client.lane_baseline(is_stream_due, now));
@@ -380,9 +394,7 @@ impl<G: Game> ClientFeed<G> {
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
-        let sends_before = client.sender.sends();
-        client.send(Frames::Borrowed(frames), now);
-        let send_calls = Some(client.sender.sends() - sends_before);
+        let send_calls = Some(client.send(Frames::Borrowed(frames), now));
         UpdateResult { turn, send_calls, misfits, is_partial }
     }
 
@@ -391,14 +403,14 @@ impl<G: Game> ClientFeed<G> {
     fn relay<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (gap, acked): ((usize, u32), u32),
+        (gap, acked, is_behind): ((usize, u32), u32, bool),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
         let ClientFeed { lockstep_feed: relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
-        if !client.sender.can_take_state() {
+        if is_behind {
             let (turn, misfits) = (StateOutcome::Deferred, Vec::new());
             return UpdateResult { turn, send_calls: None, misfits, is_partial: false };
         }

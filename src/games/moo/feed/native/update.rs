@@ -117,7 +117,6 @@ impl NativeView {
         out: &mut MessageWriter<'_>,
     ) {
         let NativeScratch { look, lists, .. } = scratch;
-        self.known.prefetch();
         let body = state.living(self.known.player);
         let spectated = if body.is_none() { self.spectated(state) } else { None };
         look.compute(state, body, spectated);
