@@ -23,13 +23,14 @@ mod merge_diff;
 mod moomoo;
 mod native;
 mod objects;
+mod pose;
 mod publish;
 mod published_state;
 
 pub use events::Events;
 pub use interest::UpdateLayout;
 pub(crate) use moomoo::{MoomooScratch, MoomooView};
-pub use native::Pose;
 pub(crate) use native::{NativeScratch, NativeView, TurnDelta};
+pub use pose::Pose;
 pub(crate) use publish::WorldReader;
 pub(crate) use published_state::PublicState;

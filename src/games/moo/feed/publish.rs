@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use super::events::Events;
 use super::interest::EntityIndex;
 use super::objects::{self, PublicScenery, Structures};
-use super::published_state::{Clans, HeldItem, PlayerIdentity, PublicAnimal, PublicPlayer, PublicState};
+use super::published_state::{
+    Clans, HeldItem, PlayerIdentity, PublicAnimal, PublicPlayer, PublicState, VisiblePlayer,
+};
 use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
 
 /// Copies the public state out of the world in each tick. Unchanged parts are shared between ticks.
@@ -58,6 +60,7 @@ impl WorldReader {
             animals: EntityIndex::new(animals.collect()),
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
+            visible: players.iter().map(VisiblePlayer::of).collect(),
             players: EntityIndex::new(players),
             membership_version: self.membership_version,
             ranking: OnceLock::new(),

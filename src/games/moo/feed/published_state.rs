@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::interest::{Circle, EntityIndex, Located, ViewWindow};
 use super::objects::{PublicScenery, Structures};
+use super::pose::Pose;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::controller::Kit;
 use crate::games::moo::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
@@ -98,6 +99,34 @@ pub struct PlayerIdentity {
     pub joined_tick: u32,
 }
 
+/// What each update compares with the known set, for one player. The values are together and need
+/// half a cache line, because a worker reads those of 27 players for each client.
+#[derive(Debug, Clone, Copy)]
+pub struct VisiblePlayer {
+    pub identity: PlayerIdentity,
+    /// Health points.
+    pub health: u16,
+    pub pose: Pose,
+    pub hand: HeldItem,
+    /// Whether spawn protection prevents damage.
+    pub is_protected: bool,
+    pub clan: Option<ClanId>,
+}
+
+impl VisiblePlayer {
+    /// The values of a player.
+    pub fn of(player: &PublicPlayer) -> VisiblePlayer {
+        VisiblePlayer {
+            identity: player.identity(),
+            health: player.health,
+            pose: Pose::of(&player.body),
+            hand: player.hand,
+            is_protected: player.is_protected,
+            clan: player.clan(),
+        }
+    }
+}
+
 /// The weapon or item in a player's hand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldItem {
@@ -186,6 +215,8 @@ pub struct PublicState {
     pub map_size_px: i32,
     /// Players, in ascending order of ID.
     pub players: EntityIndex<PublicPlayer>,
+    /// The compared values of each player, in the same order.
+    pub visible: Vec<VisiblePlayer>,
     /// Incremented when a player joins or leaves the world.
     pub membership_version: u32,
     pub nature: Arc<EntityIndex<PublicScenery>>,

@@ -11,7 +11,7 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::published_state::{PublicPlayer, PublicState};
+use crate::games::moo::feed::published_state::{PlayerIdentity, PublicPlayer, PublicState, VisiblePlayer};
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
 use crate::limits;
@@ -43,8 +43,8 @@ pub struct MoomooView {
     is_board_empty: bool,
     /// Resources and kills, as last sent.
     values: Option<[u32; 5]>,
-    /// Experience and age, as last sent.
-    age: Vec<u8>,
+    /// Experience, experience for the next age, and age, as last sent.
+    age: Option<(u32, u32, u8)>,
     /// Kit and upgrades, as last sent.
     kit: Option<(Kit, (u8, u8))>,
     /// Whether the client chose an upgrade that is not offered, so that its upgrades must be sent
@@ -60,8 +60,9 @@ pub struct MoomooScratch {
     health: Vec<(PlayerId, u16)>,
     players: RecordList,
     list: RecordList,
-    /// The known players in view after the update.
+    /// The known players in view after the update, and their indices in the state.
     next: Vec<KnownPlayer<()>>,
+    next_indices: Vec<u32>,
 }
 
 impl MoomooView {
@@ -193,8 +194,7 @@ impl MoomooView {
     }
 
     /// Writes the client's own player, players that entered the view or respawned since the last
-    /// update, and changed health. A respawned player may have another name and colour, so it is
-    /// removed and added again. Enters beyond the limit are deferred to the next update.
+    /// update, and changed health.
     fn players(
         &mut self,
         state: &PublicState,
@@ -202,61 +202,83 @@ impl MoomooView {
         body: usize,
         out: &mut MessageWriter<'_>,
     ) {
-        let MoomooScratch { look, health, players, next, .. } = scratch;
-        let records = state.players.records(UpdateLayout::Moomoo, records::player);
-        let mut add = |known: &mut KnownPlayer<()>, index: usize| {
-            let visible_player = &state.players[index];
-            if replace(&mut known.health, visible_player.health) != visible_player.health {
-                health.push((visible_player.player, visible_player.health));
-            }
-            players.copy(records, index);
-        };
         let own = &state.players[body];
         if self.known.own.is_none() {
             out.send("setup", own.player);
             write_player(own, true, out);
-            (self.values, self.kit) = (None, None);
-            self.age.clear();
+            (self.values, self.age, self.kit) = (None, None, None);
         }
-        add(self.known.own.get_or_insert_with(|| added(own)), body);
-        next.clear();
-        let KnownSet { players: known, out_of_view, .. } = &mut self.known;
-        let find = |known: &KnownPlayer<()>, others: &[KnownPlayer<()>]| {
-            others.binary_search_by_key(&known.identity, |other| other.identity)
+        let identity = |index: &u32| state.visible[*index as usize].identity;
+        let is_same = |known: &KnownPlayer<()>, index| known.identity == identity(index) && !known.died;
+        let (known, in_view) = (&self.known.players, &scratch.look.players);
+        if known.len() != in_view.len() || !known.iter().zip(in_view).all(|(known, index)| is_same(known, index)) {
+            self.enter_and_leave(state, scratch, out);
+        }
+        let MoomooScratch { look, health, players, .. } = scratch;
+        let records = state.players.records(UpdateLayout::Moomoo, records::player);
+        let mut add = |known: &mut KnownPlayer<()>, index: usize| {
+            let VisiblePlayer { identity, health: now, .. } = state.visible[index];
+            if replace(&mut known.health, now) != now {
+                health.push((identity.player, now));
+            }
+            players.copy(records, index);
         };
-        let visible = look.players.iter().map(|index| (*index as usize, &state.players[*index as usize]));
+        add(self.known.own.get_or_insert_with(|| added(own)), body);
+        self.known.players.iter_mut().zip(&look.players).for_each(|(known, index)| add(known, *index as usize));
+        health.drain(..).for_each(|health| out.send("health", health));
+    }
+
+    /// Writes players that entered the view or respawned since the last update. A respawned player
+    /// may have another name and colour, so it is removed and added again. Enters beyond the limit
+    /// are deferred to the next update, and removed from the players in view.
+    fn enter_and_leave(
+        &mut self,
+        state: &PublicState,
+        scratch: &mut MoomooScratch,
+        out: &mut MessageWriter<'_>,
+    ) {
+        let MoomooScratch { look, next, next_indices, .. } = scratch;
+        let KnownSet { players: known, out_of_view, .. } = &mut self.known;
+        let find = |known: &[KnownPlayer<()>], identity: PlayerIdentity| {
+            known.binary_search_by_key(&identity, |known| known.identity)
+        };
+        let visible = look.players.iter().map(|index| (*index, state.visible[*index as usize].identity));
         let mut newcomers = 0;
-        for change in diff_sorted(&*known, |known| known.identity, visible, |(_, player)| player.identity()) {
-            let (index, visible_player, known) = match change {
-                Change::Present((index, player), known) => (index, player, known.copied()),
+        (next.clear(), next_indices.clear());
+        for change in diff_sorted(&*known, |known| known.identity, visible, |(_, identity)| *identity) {
+            let (index, known) = match change {
+                Change::Present((index, _), known) => (index, known.copied()),
                 Change::Removed(gone) => {
-                    let (Ok(place) | Err(place)) = find(gone, out_of_view);
+                    let (Ok(place) | Err(place)) = find(out_of_view, gone.identity);
                     out_of_view.insert(place, *gone);
                     continue;
                 }
             };
-            let mut seen = added(visible_player);
-            let known =
-                known.or_else(|| find(&seen, out_of_view).ok().map(|place| out_of_view.remove(place)));
-            match known {
-                Some(known) if !known.died => seen = known,
-                _ if newcomers == limits::ENTERS_PER_UPDATE => {
-                    next.extend(known);
-                    continue;
+            let player = &state.players[index as usize];
+            let place = find(out_of_view, player.identity());
+            let known = known.or_else(|| place.ok().map(|place| out_of_view[place]));
+            let is_alive = known.is_some_and(|known| !known.died);
+            if !is_alive && newcomers == limits::ENTERS_PER_UPDATE {
+                if let (Some(known), Err(place)) = (known, place) {
+                    out_of_view.insert(place, known);
                 }
-                _ => {
-                    newcomers += 1;
-                    if known.is_some() {
-                        write_removal(visible_player.player, out);
-                    }
-                    write_player(visible_player, false, out);
-                }
+                continue;
             }
-            add(&mut seen, index);
-            next.push(seen);
+            if let Ok(place) = place {
+                out_of_view.remove(place);
+            }
+            if !is_alive {
+                newcomers += 1;
+                if known.is_some() {
+                    write_removal(player.player, out);
+                }
+                write_player(player, false, out);
+            }
+            next.push(known.filter(|_| is_alive).unwrap_or_else(|| added(player)));
+            next_indices.push(index);
         }
         swap(known, next);
-        health.drain(..).for_each(|health| out.send("health", health));
+        swap(&mut look.players, next_indices);
     }
 
     /// Writes the stats and the kit of the client's own player.
@@ -276,7 +298,10 @@ impl MoomooView {
                 out.send("value", (name, value, updates_view));
             }
         }
-        out.send_if_changed("age", &mut self.age, (own.xp, own.xp_next, own.age));
+        let age = (own.xp, own.xp_next, own.age);
+        if self.age.replace(age) != Some(age) {
+            out.send("age", age);
+        }
     }
 
     /// Writes the client's kit, upgrades and structure counts.

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 
-use super::records::{self, Pose};
+use super::records;
 use super::update_input::UpdateInput;
 use crate::game::RecordList;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted};
+use crate::games::moo::feed::pose::Pose;
 use crate::games::moo::feed::published_state::animal_number;
 use crate::games::moo::world::EntityId;
 use crate::limits;

@@ -1,10 +1,10 @@
 //! The events of a tick for a native client: swings, hits and projectiles in lists, deaths one by
 //! one.
 
-use super::records::{half_px, turn8};
 use super::update::{NativeScratch, NativeView, PendingLists};
 use crate::game::MessageWriter;
 use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, NamedPlayer, shot_number};
+use crate::games::moo::feed::pose::{half_px, turn8};
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
 
 impl NativeView {

@@ -24,5 +24,5 @@ mod records;
 mod update;
 mod update_input;
 
-pub use records::{Pose, TurnDelta};
+pub use records::TurnDelta;
 pub use update::{NativeScratch, NativeView};

@@ -5,45 +5,11 @@ use std::sync::{Arc, OnceLock};
 use crate::game::{Records, WireValues};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted};
 use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
-use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, PublicState, animal_number};
-use crate::games::moo::world::{Angle, Body, Fixed};
-
-/// A pose in the native layout: position in half px, heading in 1/256 turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pose {
-    /// x coordinate, in half px from the left edge.
-    pub x_hpx: u16,
-    /// y coordinate, in half px from the top edge.
-    pub y_hpx: u16,
-    /// Heading, in 1/256 turn.
-    pub heading: u8,
-}
-
-impl Pose {
-    /// The pose of a body, rounded to the nearest units.
-    pub fn of(body: &Body) -> Pose {
-        let hpx = |at: Fixed| u16::try_from(half_px(at)).unwrap_or(u16::MAX);
-        Pose { x_hpx: hpx(body.x), y_hpx: hpx(body.y), heading: turn8(body.heading) }
-    }
-}
-
-impl WireValues for Pose {
-    const COUNT: usize = 3;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.x_hpx, self.y_hpx, self.heading).write(out);
-    }
-}
-
-/// Converts a heading to 1/256 turn, rounded to the nearest.
-pub fn turn8(heading: Angle) -> u8 {
-    (heading.0.wrapping_add(128) >> 8) as u8
-}
-
-/// Converts a coordinate to half px.
-pub fn half_px(at: Fixed) -> u32 {
-    at.to_half_px().max(0) as u32
-}
+use crate::games::moo::feed::pose::{Pose, turn8};
+use crate::games::moo::feed::published_state::{
+    PublicAnimal, PublicPlayer, PublicState, VisiblePlayer, animal_number,
+};
+use crate::games::moo::world::{Angle, Body};
 
 /// Changes of the players since the previous native update.
 #[derive(Debug)]
@@ -70,13 +36,11 @@ impl TurnDelta {
 fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
     // Each current player, in order, with its previous pose if it existed.
     let poses = || {
-        let identity = |one: &&PublicPlayer| one.identity();
-        diff_sorted(before.players.iter(), identity, now.players.iter(), identity).filter_map(|change| {
-            match change {
-                Change::Removed(_) => None,
-                Change::Present(now, before) => {
-                    Some((now.player, before.map(|before| Pose::of(&before.body)), Pose::of(&now.body)))
-                }
+        let identity = |player: &&VisiblePlayer| player.identity;
+        diff_sorted(&before.visible, identity, &now.visible, identity).filter_map(|change| match change {
+            Change::Removed(_) => None,
+            Change::Present(now, before) => {
+                Some((now.identity.player, before.map(|before| before.pose), now.pose))
             }
         })
     };
@@ -106,11 +70,37 @@ pub fn full(player: &PublicPlayer) -> impl WireValues + use<> {
 
 /// The client's own player: sequence number, margin, exact position and velocity, heading,
 /// direction.
-pub fn own(player: &PublicPlayer) -> impl WireValues {
-    // Sequence numbers of native clients have 32 bits.
-    let sequence = player.sequence.min(u32::MAX.into());
-    let Body { x, y, vx, vy, heading, .. } = &player.body;
-    (sequence, player.margin_ticks, [x.0, y.0, vx.0, vy.0], *heading, player.direction)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnBody {
+    /// Sequence numbers of native clients have 32 bits.
+    sequence: u32,
+    margin_ticks: i16,
+    position_and_velocity: [i32; 4],
+    heading: Angle,
+    direction: Option<Angle>,
+}
+
+impl OwnBody {
+    /// The record of a player.
+    pub fn of(player: &PublicPlayer) -> OwnBody {
+        let Body { x, y, vx, vy, heading, .. } = &player.body;
+        OwnBody {
+            sequence: u32::try_from(player.sequence).unwrap_or(u32::MAX),
+            margin_ticks: player.margin_ticks,
+            position_and_velocity: [x.0, y.0, vx.0, vy.0],
+            heading: *heading,
+            direction: player.direction,
+        }
+    }
+}
+
+impl WireValues for OwnBody {
+    const COUNT: usize = 8;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let OwnBody { sequence, margin_ticks, position_and_velocity, heading, direction } = *self;
+        (sequence, margin_ticks, position_and_velocity, heading, direction).write(out);
+    }
 }
 
 /// A scenery object: ID, kind, x, y, scale in px.

@@ -3,19 +3,28 @@
 
 use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
 use super::datagram::{DatagramLists, write_sections};
-use super::records::{self, Pose, TurnDelta};
+use super::records::{self, OwnBody, TurnDelta};
 use super::update_input::UpdateInput;
 use crate::game::{LaneBaseline, List, MessageWriter, RecordList, Records, WireValues};
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
-use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::known_clans::{ClanChanges, KnownClans};
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::published_state::{HeldItem, PublicPlayer, PublicState};
+use crate::games::moo::feed::pose::Pose;
+use crate::games::moo::feed::published_state::{
+    HeldItem, PlayerIdentity, PublicPlayer, PublicState, VisiblePlayer,
+};
 use crate::games::moo::world::clan::Clan;
+use crate::games::moo::world::rules::GROUPS;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
+
+/// Resources; kills; experience, and that for the next age; age; score.
+type Stats = ([u32; 4], u32, u32, u32, u8, u32);
+/// Weapons, items and structures of a [`Kit`](crate::games::moo::world::controller::Kit).
+type Inventory = ([Option<u8>; 2], [Option<u8>; GROUPS], [u8; GROUPS]);
 
 /// Values of a player that are sent only when they change, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,13 +59,15 @@ pub struct NativeView {
     /// Whether the last update went by datagram, as far as datagrams carry it.
     is_by_datagram: bool,
     /// The client's own body in the last datagram, and the tick in which it changed.
-    own_by_datagram: (Vec<u8>, u32),
+    own_by_datagram: (Option<OwnBody>, u32),
     gone_animals: GoneAnimals,
+    /// The client's own body and stats, as last sent.
+    own: Option<OwnBody>,
+    stats: Option<Stats>,
+    /// The client's inventory, and its choices of upgrades.
+    possessions: Option<(Inventory, (u8, u8))>,
     /// The arguments of the last message of each kind.
-    own: Vec<u8>,
     clan: Vec<u8>,
-    stats: Vec<u8>,
-    inventory: Vec<u8>,
     upgrade_offers: Vec<u8>,
     board: Vec<u8>,
 }
@@ -185,15 +196,27 @@ impl NativeView {
 
     /// Collects the other players: leaves, enters, and changes of the known players.
     fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
-        let players = &now.state.players;
-        let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
+        let visible =
+            now.look.players.iter().map(|index| (*index as usize, &now.state.visible[*index as usize]));
+        let known = &mut self.known;
+        let is_same = |known: &KnownPlayer<LastSent>, player: &VisiblePlayer| {
+            known.identity == player.identity && !known.died
+        };
+        let are_all_known = known.players.len() == now.look.players.len()
+            && known.players.iter().zip(visible.clone()).all(|(known, (_, player))| is_same(known, player));
+        if are_all_known {
+            for (player, visible) in known.players.iter_mut().zip(visible) {
+                lists.collect_known(player, visible, now, changed, &known.clans);
+            }
+            return;
+        }
         let mut newcomers = 0;
         lists.next.clear();
         for change in
-            diff_sorted(&self.known.players, |known| known.identity, visible, |(_, player)| player.identity())
+            diff_sorted(&known.players, |known| known.identity, visible, |(_, player)| player.identity)
         {
-            let (index, visible_player, known) = match change {
-                Change::Present((index, seen), known) => (index, seen, known.copied()),
+            let (visible, before) = match change {
+                Change::Present(visible, before) => (visible, before.copied()),
                 Change::Removed(gone) if now.holds_enters() && !gone.died => {
                     lists.next.push(*gone);
                     continue;
@@ -203,43 +226,25 @@ impl NativeView {
                     continue;
                 }
             };
-            if known.is_some_and(|known| known.died) {
-                lists.leaves.push(visible_player.player);
+            if before.is_some_and(|before| before.died) {
+                lists.leaves.push(visible.1.identity.player);
             }
-            let known = known.filter(|known| !known.died);
-            let pose = Pose::of(&visible_player.body);
-            match known {
+            let player = match before.filter(|before| !before.died) {
+                Some(mut player) => {
+                    lists.collect_known(&mut player, visible, now, changed, &known.clans);
+                    player
+                }
                 None if newcomers == limits::ENTERS_PER_UPDATE || now.holds_enters() => {
                     continue; // It stays unknown, and enters in a later update.
                 }
                 None => {
                     newcomers += 1;
-                    lists.enters.push(records::enter(visible_player));
+                    lists.collect_newcomer(visible, now, &known.clans)
                 }
-                Some(_) if now.lane.is_some() => {}
-                Some(known) => lists.collect_pose(index, (known.last.pose, pose), now, changed),
-            }
-            let is_newcomer = known.is_none();
-            let mut known = known.unwrap_or_else(|| newcomer(visible_player));
-            if let Some(lane) = now.lane {
-                if lacks_pose(now, lane, &mut known.last, pose) {
-                    lists.datagram.players.push(index as u32);
-                }
-                if is_newcomer {
-                    known.last.pose = pose;
-                }
-            } else {
-                known.last.pose = pose;
-            }
-            lists.collect_changed_values(&mut known, visible_player);
-            let clan = visible_player.clan();
-            if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
-                let bytes = lists.tag(&mut known, visible_player);
-                lists.known_tag_bytes += if is_newcomer { 0 } else { bytes };
-            }
-            lists.next.push(known);
+            };
+            lists.next.push(player);
         }
-        std::mem::swap(&mut self.known.players, &mut lists.next);
+        std::mem::swap(&mut known.players, &mut lists.next);
     }
 
     /// Collects the client's own body: once when it spawns, then its exact state after each change.
@@ -256,33 +261,29 @@ impl NativeView {
                 out.send("spawned", seen.player);
                 lists.enters.push(records::enter(seen));
             }
-            *known = own_player.map(newcomer);
-            self.own.clear();
+            *known = own_player.map(|own| newcomer(own.max_health, &VisiblePlayer::of(own)));
+            self.own = None;
         }
         let (Some(own_player), Some(known)) = (own_player, known) else { return };
-        lists.collect_changed_values(known, own_player);
+        lists.collect_changed_values(known, &VisiblePlayer::of(own_player));
         if known.last.clan != own_player.clan()
             && self.known.clans.may_send_own_tag(own_player.clan(), now.state)
         {
-            lists.tag(known, own_player);
+            lists.tag(known, own_player.clan());
         }
-        lists.own.push(records::own(own_player));
+        let body = OwnBody::of(own_player);
         if let Some(lane) = now.lane {
-            let (bytes, changed) = &mut self.own_by_datagram;
-            if now.is_lane_start || *bytes != lists.own.bytes {
-                bytes.clone_from(&lists.own.bytes);
-                *changed = now.state.tick;
+            let (last, changed) = &mut self.own_by_datagram;
+            if now.is_lane_start || last.replace(body) != Some(body) {
+                (*last, *changed) = (Some(body), now.state.tick);
             }
-            std::mem::swap(&mut lists.own, &mut lists.datagram.own);
-            if !lane.lacks(*changed) {
-                lists.datagram.own.clear();
+            if lane.lacks(*changed) {
+                lists.datagram.own.push(body);
             }
             // The stream sends it again after the lane.
-            self.own.clear();
-        } else if self.own == lists.own.bytes {
-            lists.own.clear();
-        } else {
-            self.own.clone_from(&lists.own.bytes);
+            self.own = None;
+        } else if self.own.replace(body) != Some(body) {
+            lists.own.push(body);
         }
     }
 
@@ -356,13 +357,23 @@ impl NativeView {
     /// Writes the client's stats, inventory and upgrades.
     fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
-        let (kit, (points, age)) = (&own.kit, own.choices);
         let stats = (own.resources, own.kills, own.xp, own.xp_next, own.age, own.score);
-        out.send_if_changed("stats", &mut self.stats, stats);
-        let standing = (0u8..).zip(kit.built).filter(|(_, count)| *count > 0);
-        let [weapons, items] =
-            [&kit.weapons[..], &kit.items[..]].map(|numbers| List(numbers.iter().flatten()));
-        out.send_if_changed("inventory", &mut self.inventory, (weapons, items, List(standing)));
+        if self.stats.replace(stats) != Some(stats) {
+            out.send("stats", stats);
+        }
+        let (kit, choices) = (&own.kit, own.choices);
+        let inventory = (kit.weapons, kit.items, kit.built);
+        let before = self.possessions.replace((inventory, choices));
+        if before == Some((inventory, choices)) {
+            return;
+        }
+        if before.is_none_or(|(before, _)| before != inventory) {
+            let standing = (0u8..).zip(kit.built).filter(|(_, count)| *count > 0);
+            let [weapons, items] =
+                [&kit.weapons[..], &kit.items[..]].map(|numbers| List(numbers.iter().flatten()));
+            out.send("inventory", (weapons, items, List(standing)));
+        }
+        let (points, age) = choices;
         let offers: Vec<u8> = if points == 0 { Vec::new() } else { kit.offers(age).collect() };
         out.send_if_changed("upgrade_offers", &mut self.upgrade_offers, (points, age, List(offers.iter())));
     }
@@ -378,8 +389,55 @@ impl NativeView {
 }
 
 impl PendingLists {
+    /// Collects the changes of a known player.
+    #[inline]
+    fn collect_known(
+        &mut self,
+        known: &mut KnownPlayer<LastSent>,
+        (index, player): (usize, &VisiblePlayer),
+        now: UpdateInput<'_>,
+        changed: Option<&[Records; 2]>,
+        clans: &KnownClans,
+    ) {
+        if let Some(lane) = now.lane {
+            if lacks_pose(now, lane, &mut known.last, player.pose) {
+                self.datagram.players.push(index as u32);
+            }
+        } else {
+            self.collect_pose(index, (known.last.pose, player.pose), now, changed);
+            known.last.pose = player.pose;
+        }
+        self.collect_changed_values(known, player);
+        if known.last.clan != player.clan && clans.may_send_tag(player.clan, false, now.state) {
+            self.known_tag_bytes += self.tag(known, player.clan);
+        }
+    }
+
+    /// Collects a player that enters the view.
+    fn collect_newcomer(
+        &mut self,
+        (index, visible): (usize, &VisiblePlayer),
+        now: UpdateInput<'_>,
+        clans: &KnownClans,
+    ) -> KnownPlayer<LastSent> {
+        let player = &now.state.players[index];
+        self.enters.push(records::enter(player));
+        let mut known = newcomer(player.max_health, visible);
+        if let Some(lane) = now.lane
+            && lacks_pose(now, lane, &mut known.last, visible.pose)
+        {
+            self.datagram.players.push(index as u32);
+        }
+        self.collect_changed_values(&mut known, visible);
+        if known.last.clan != visible.clan && clans.may_send_tag(visible.clan, true, now.state) {
+            self.tag(&mut known, visible.clan);
+        }
+        known
+    }
+
     /// Collects the pose of a known player for the stream if the client lacks it. `changed` has the
     /// differences to the previous update.
+    #[inline]
     fn collect_pose(
         &mut self,
         index: usize,
@@ -388,10 +446,11 @@ impl PendingLists {
         changed: Option<&[Records; 2]>,
     ) {
         match changed {
-            Some([moved, turned]) => {
+            Some([moved, turned]) if last != pose => {
                 self.moved.copy(moved, index);
                 self.turned.copy(turned, index);
             }
+            Some(_) => {}
             // After a lane, any pose may have been lost.
             None if last != pose || now.is_after_lane => {
                 self.full.copy(now.state.players.records(UpdateLayout::Native, records::full), index);
@@ -401,31 +460,35 @@ impl PendingLists {
     }
 
     /// Collects health, hand and spawn protection if they differ from the values last sent.
-    fn collect_changed_values(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
-        if std::mem::replace(&mut known.health, player.health) != player.health {
-            self.health.push((player.player, player.health));
+    #[inline]
+    fn collect_changed_values(&mut self, known: &mut KnownPlayer<LastSent>, player: &VisiblePlayer) {
+        let VisiblePlayer { identity: PlayerIdentity { player, .. }, health, hand, is_protected, .. } =
+            *player;
+        if std::mem::replace(&mut known.health, health) != health {
+            self.health.push((player, health));
         }
-        if std::mem::replace(&mut known.last.hand, player.hand) != player.hand {
-            self.held_items.push((player.player, player.hand.weapon, player.hand.item));
+        if std::mem::replace(&mut known.last.hand, hand) != hand {
+            self.held_items.push((player, hand.weapon, hand.item));
         }
-        if std::mem::replace(&mut known.last.is_protected, player.is_protected) != player.is_protected {
-            self.spawn_protection.push((player.player, player.is_protected));
+        if std::mem::replace(&mut known.last.is_protected, is_protected) != is_protected {
+            self.spawn_protection.push((player, is_protected));
         }
     }
 
     /// Collects the current clan tag of a player. Returns the number of written bytes.
-    fn tag(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) -> usize {
+    fn tag(&mut self, known: &mut KnownPlayer<LastSent>, clan: Option<ClanId>) -> usize {
         let bytes_before = self.clan_tags.bytes.len();
-        known.last.clan = player.clan();
-        self.clan_tags.push((player.player, player.clan()));
+        known.last.clan = clan;
+        self.clan_tags.push((known.identity.player, clan));
         self.clan_tags.bytes.len() - bytes_before
     }
 }
 
-/// A player that is sent now. Clients assume the initial weapon in the hand of a player that enters
-/// the view, and no spawn protection.
-fn newcomer(player: &PublicPlayer) -> KnownPlayer<LastSent> {
-    KnownPlayer::new(player, LastSent { pose: Pose::of(&player.body), ..LastSent::default() })
+/// A player that is sent now. Clients assume full health and the initial weapon in the hand of a
+/// player that enters the view, and no spawn protection.
+fn newcomer(max_health: u16, player: &VisiblePlayer) -> KnownPlayer<LastSent> {
+    let last = LastSent { pose: player.pose, ..LastSent::default() };
+    KnownPlayer { identity: player.identity, health: max_health, died: false, last }
 }
 
 /// Writes the changes for the stream. `has_animals` includes the animals.
