@@ -139,9 +139,9 @@ impl Batch<'_> {
     }
 }
 
-/// The state of a queue at one moment.
+/// The state of a send queue at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueState {
+pub struct SendState {
     /// Whether messages can still be sent: the connection is neither closing nor lost.
     pub is_open: bool,
     /// Whether no byte is queued or being sent. Only then may a state update (lane `latest`) be
@@ -204,9 +204,9 @@ impl SenderState {
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
-    fn state(&self) -> QueueState {
+    fn state(&self) -> SendState {
         let is_open = self.ending.is_none() && !self.is_disconnected;
-        QueueState { is_open, is_empty: self.backlog() == 0 }
+        SendState { is_open, is_empty: self.backlog() == 0 }
     }
 
     /// Makes the caller the sending thread of the queued pieces. `None` if the queue is empty.
@@ -255,7 +255,7 @@ impl Sender {
     /// # Errors
     /// The state of the queue if there is nothing to send: another thread is sending, the transport
     /// has failed, or nothing is queued.
-    pub fn take_queued(&self) -> Result<Batch<'static>, QueueState> {
+    pub fn take_queued(&self) -> Result<Batch<'static>, SendState> {
         let mut queue = self.queue.lock();
         let batch = if queue.is_sending || queue.is_disconnected { None } else { queue.take() };
         batch.ok_or_else(|| queue.state())
@@ -339,11 +339,11 @@ impl Sender {
     }
 
     /// The state of the queue.
-    pub fn state(&self) -> QueueState {
+    pub fn state(&self) -> SendState {
         self.queue.lock().state()
     }
 
-    /// Whether messages can still be sent, see [`QueueState::is_open`].
+    /// Whether messages can still be sent, see [`SendState::is_open`].
     pub fn is_open(&self) -> bool {
         self.state().is_open
     }

@@ -37,12 +37,15 @@ impl Located for Stone {
 fn the_grid_finds_all_that_a_look_at_everything_finds() {
     let things = EntityIndex::new((0..3_000).map(Stone).collect());
     for (x, y) in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
-        let (window, mut found) = (ViewWindow { x, y }, Vec::new());
-        things.collect_visible(window, &mut found);
-        let expected: Vec<u32> =
+        let (window, mut marks, mut found) = (ViewWindow { x, y }, vec![u64::MAX], vec![7]);
+        things.collect_visible(window, None, &mut marks, &mut found);
+        let mut expected: Vec<u32> =
             (0..3_000).filter(|index| window.intersects(things[*index as usize].place())).collect();
         assert!(!expected.is_empty());
         assert_eq!(found, expected);
+        let own = expected.remove(expected.len() / 2);
+        things.collect_visible(window, Some(own as usize), &mut marks, &mut found);
+        assert_eq!(found, expected, "without {own}");
     }
 }
 

@@ -16,7 +16,7 @@ use super::client_player::{ClientPlayer, player_id};
 use super::parking::Parking;
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
-use crate::connection::sender::{Batch, EnqueueResult, Frames, QueueState};
+use crate::connection::sender::{Batch, EnqueueResult, Frames, SendState};
 use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
 use crate::datagram::DatagramError;
 use crate::game::{CloseReason, LaneBaseline, Messages};
@@ -327,7 +327,7 @@ impl<L: Transport> Client<L> {
 
     /// Sends queued bytes, as far as the transport accepts them. Returns the state of the queue
     /// afterwards.
-    pub fn flush(&self, now: Duration) -> QueueState {
+    pub fn flush(&self, now: Duration) -> SendState {
         match self.sender.take_queued() {
             Ok(batch) => {
                 self.transmit(batch, now);
