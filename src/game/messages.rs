@@ -2,6 +2,8 @@
 //!
 //! The buffer is reused between updates, so in the long run nothing is allocated.
 
+use std::ops::Range;
+
 use super::encode_values::WireValues;
 use super::records::RecordList;
 use crate::packet::msgpack::write_array_len;
@@ -19,6 +21,13 @@ pub struct Messages {
     lane: Option<LaneBaseline>,
     /// The messages that go by datagram.
     datagram: Option<Box<Messages>>,
+}
+
+/// A position in a list of messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MessagePosition {
+    messages: usize,
+    misfits: usize,
 }
 
 /// The state that a client with a lane has, from which an update by datagram starts.
@@ -101,6 +110,20 @@ impl Messages {
     /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+
+    /// Returns the position after the last message.
+    pub(super) fn end(&self) -> MessagePosition {
+        MessagePosition { messages: self.ends.len(), misfits: self.misfits.len() }
+    }
+
+    /// Appends messages of another list, with the packets that did not fit their tables.
+    pub(super) fn append(&mut self, other: &Messages, Range { start, end }: Range<MessagePosition>) {
+        let offset = |position: usize| position.checked_sub(1).map_or(0, |last| other.ends[last]);
+        let (from, to) = (offset(start.messages), self.bytes.len());
+        self.bytes.extend_from_slice(&other.bytes[from..offset(end.messages)]);
+        self.ends.extend(other.ends[start.messages..end.messages].iter().map(|end| end - from + to));
+        self.misfits.extend_from_slice(&other.misfits[start.misfits..end.misfits]);
     }
 
     /// Iterates over the messages in order.

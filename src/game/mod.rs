@@ -39,6 +39,7 @@ mod records;
 pub mod registered_game;
 mod report;
 pub mod room_properties;
+mod shared_updates;
 pub mod simple;
 
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
@@ -64,4 +65,5 @@ pub use packet_handler::{
 pub use records::{RecordList, Records};
 pub use report::Report;
 pub use room_properties::{ConditionError, PropertyValue, RoomConditions, RoomProperties};
+pub(crate) use shared_updates::{SharedState, SharedUpdates};
 pub use simple::{Simple, SimpleGame};

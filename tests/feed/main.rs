@@ -8,6 +8,7 @@ mod fight;
 mod interest;
 mod lanes;
 mod order;
+mod shared;
 mod stream;
 #[path = "../support/told.rs"]
 mod told;

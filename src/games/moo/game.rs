@@ -16,12 +16,12 @@ use super::table_check;
 use crate::connection::session::has_hello;
 use crate::game::prediction::{self, NewPredictor};
 use crate::game::{
-    self, Game, GameInfo, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, PlayerScore,
-    Published, Roster, StateOutcome, UpdateRates,
+    self, Game, GameInfo, JoinRequest, KillPacket, Messages, OperatorCommand, PlayerScore, Published, Roster,
+    StateOutcome, UpdateRates,
 };
 use crate::games::moo::feed::{
-    Events, MoomooScratch, MoomooView, NativeScratch, NativeView, PublicState, TurnDelta, UpdateLayout,
-    WorldReader,
+    Events, MoomooScratch, MoomooView, NativeScratch, NativeTicks, NativeView, PublicState, TurnDelta,
+    UpdateLayout, WorldReader,
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, rules, rules_hash};
 use crate::packet::tables::BUILTIN;
@@ -179,11 +179,10 @@ impl game::View<Moo> for MooView {
     }
 
     fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
-        let known = match self {
-            MooView::Native(view) => (&mut view.known.player, &mut view.known.spectated),
-            MooView::Moomoo(view) => (&mut view.known.player, &mut view.known.spectated),
-        };
-        (*known.0, *known.1) = (player, spectated);
+        match self {
+            MooView::Native(view) => view.set_subject(player, spectated),
+            MooView::Moomoo(view) => view.known.player = player,
+        }
     }
 
     fn update(
@@ -207,30 +206,30 @@ impl game::View<Moo> for MooView {
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
-        for events in missed {
-            self.events(events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
-        }
-        if turn == StateOutcome::Written {
-            let (has_lane, lane) = (messages.has_lane(), messages.lane());
-            let out = &mut messages.writer(dialect, Lane::Latest);
-            match self {
-                MooView::Native(view) => {
-                    view.state((&state.state, &state.since, has_lane, lane), &mut scratch.native, out);
-                    if lane.is_some() {
-                        let lists = &mut scratch.native.lists;
-                        view.datagram(&state.state, lists, &mut messages.datagram_writer(dialect));
-                    }
+        match self {
+            MooView::Native(view) => {
+                let PublishedState { state, since, .. } = state;
+                let ticks = NativeTicks { missed, newest: &newest.events, state, since, outcome: turn };
+                view.update(ticks, dialect, &mut scratch.native, messages);
+            }
+            MooView::Moomoo(view) => {
+                let events = |view: &mut MoomooView, events, messages: &mut Messages| {
+                    view.events(events, &state.state, &mut messages.writer(dialect, Lane::Reliable));
+                };
+                missed.iter().for_each(|missed| events(view, missed, messages));
+                if turn == StateOutcome::Written {
+                    let out = &mut messages.writer(dialect, Lane::Latest);
+                    view.state(&state.state, &mut scratch.moomoo, out);
                 }
-                MooView::Moomoo(view) => view.state(&state.state, &mut scratch.moomoo, out),
+                events(view, &newest.events, messages);
             }
         }
-        self.events(&newest.events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
         turn
     }
 
     fn prefetch(&self) {
         match self {
-            MooView::Native(view) => view.known.prefetch(),
+            MooView::Native(view) => view.prefetch(),
             MooView::Moomoo(view) => view.known.prefetch(),
         }
     }
@@ -239,21 +238,6 @@ impl game::View<Moo> for MooView {
         match self {
             MooView::Native(_) => None,
             MooView::Moomoo(view) => view.quiet_until(&newest.state.state),
-        }
-    }
-}
-
-impl MooView {
-    fn events(
-        &mut self,
-        events: &Events,
-        state: &PublishedState,
-        scratch: &mut MooScratch,
-        out: &mut MessageWriter<'_>,
-    ) {
-        match self {
-            MooView::Native(view) => view.events(events, &state.state, &mut scratch.native, out),
-            MooView::Moomoo(view) => view.events(events, &state.state, out),
         }
     }
 }

@@ -35,8 +35,10 @@ impl ByteRateLimit {
         self.next_send_tick <= tick.saturating_add(ticks(limits::CLAN_OWN_CREDIT.as_millis() as u64, tick_hz))
     }
 
-    /// Charges a message of `bytes` bytes.
+    /// Charges a message of `bytes` bytes. A pause that is over leaves no trace, so that clients
+    /// without a pause are in the same state.
     pub fn charge(&mut self, bytes: usize, tick: u32, tick_hz: u32) {
+        self.next_changes_tick = self.next_changes_tick.max(tick);
         let ms = (bytes as u64).saturating_mul(1000) / u64::from(limits::CLAN_NEWS_BYTES_PER_SECOND);
         self.next_send_tick = self.next_send_tick.max(tick).saturating_add(ticks(ms, tick_hz));
     }

@@ -21,7 +21,7 @@ pub struct ClanChanges {
 
 /// The clans known to one client. Bytes are charged after an update is complete, so the limits
 /// depend only on earlier updates.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownClans {
     /// Version of the last complete list of clans that was sent; `None` before the first list.
     version: Option<u32>,

@@ -7,19 +7,16 @@
 use super::events::{FeedEvent, ShotFired};
 use super::interest::{Circle, ViewWindow};
 use super::known_clans::KnownClans;
-use super::objects::{KnownObjects, ObjectRef};
+use super::objects::ObjectRef;
 use super::published_state::{PlayerIdentity, PublicPlayer, PublicState};
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 
 /// The known set of one client, and its point of view. `P` and `A` are additional data of the
 /// layout per player and per animal.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownSet<P, A = ()> {
     /// The client's player, alive or dead; `None` for a spectator.
     pub player: Option<PlayerId>,
-    /// The player that the client has requested to spectate while it has no body; `None` for the
-    /// leader.
-    pub spectated: Option<PlayerId>,
     /// The window of the last update; `None` if that update showed no world.
     pub window: Option<ViewWindow>,
     /// The client's own body, once it was sent.
@@ -29,7 +26,8 @@ pub struct KnownSet<P, A = ()> {
     /// The other known players that were not, in ascending order of ID. Only MooMoo clients keep
     /// them.
     pub out_of_view: Vec<KnownPlayer<P>>,
-    pub objects: KnownObjects,
+    /// The newest structure in the world as of the last update. IDs of structures ascend.
+    pub newest_structure: Option<EntityId>,
     /// The animals of the last update, in ascending order of ID.
     pub animals: Vec<(EntityId, A)>,
     /// Projectiles in flight, with their start positions.
@@ -77,6 +75,12 @@ impl<P, A> KnownSet<P, A> {
         state.players.find(&self.player?)
     }
 
+    /// Stores the window of an update to this state.
+    pub fn set_window(&mut self, window: ViewWindow, state: &PublicState) {
+        self.window = Some(window);
+        self.newest_structure = state.structures.index.last().map(|structure| structure.id);
+    }
+
     /// Whether a circle reaches into the window of the last update.
     pub fn sees(&self, place: Circle) -> bool {
         self.window.is_some_and(|window| window.intersects(place))
@@ -110,9 +114,11 @@ impl<P, A> KnownSet<P, A> {
         }
     }
 
-    /// Whether the client knows an object that reaches into the window.
+    /// Whether the client knows an object that reaches into the window of the last update. It knows
+    /// all that existed then, because that update has sent the rest.
     pub fn knows_and_sees(&self, object: &ObjectRef) -> bool {
-        self.objects.knows(object) && self.sees(object.place)
+        let existed = object.is_natural || Some(object.id) <= self.newest_structure;
+        existed && self.sees(object.place)
     }
 
     fn knows(&self, player: PlayerId) -> bool {
@@ -142,7 +148,7 @@ impl<P, A> KnownSet<P, A> {
     /// Removes a projectile. Returns its start position; `None` if the client did not know it.
     pub fn end_shot(&mut self, id: EntityId) -> Option<(Fixed, Fixed)> {
         let place = self.shots.iter().position(|(known, ..)| *known == id)?;
-        let (_, x, y) = self.shots.swap_remove(place);
+        let (_, x, y) = self.shots.remove(place);
         Some((x, y))
     }
 }

@@ -39,8 +39,8 @@ pub struct PublicStructure {
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectRef {
     pub id: EntityId,
-    /// Index in the list of scenery; `None` for a structure.
-    pub nature: Option<usize>,
+    /// Whether it is scenery; otherwise it is a structure.
+    pub is_natural: bool,
     /// Position and size.
     pub place: Circle,
 }
@@ -109,7 +109,7 @@ pub fn find(nature: &EntityIndex<PublicScenery>, structures: &Structures, id: En
         Some(index) => nature[index].place,
         None => structures.index.find(&id)?.place,
     };
-    Some(ObjectRef { id, nature: index, place })
+    Some(ObjectRef { id, is_natural: index.is_some(), place })
 }
 
 /// The objects known to one client.
@@ -139,14 +139,6 @@ pub enum ObjectChange {
 }
 
 impl KnownObjects {
-    /// Whether the client knows an object.
-    pub fn knows(&self, object: &ObjectRef) -> bool {
-        match object.nature {
-            Some(index) => self.nature.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0),
-            None => self.structures.binary_search(&object.id).is_ok(),
-        }
-    }
-
     /// Calls `on_change` with each change since the last update, in the order of the variants of
     /// [`ObjectChange`].
     pub fn compare(

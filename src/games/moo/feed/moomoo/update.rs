@@ -10,7 +10,7 @@ use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
-use crate::games::moo::feed::objects::ObjectChange;
+use crate::games::moo::feed::objects::{KnownObjects, ObjectChange};
 use crate::games::moo::feed::published_state::{PlayerIdentity, PublicPlayer, PublicState, VisiblePlayer};
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
@@ -27,6 +27,7 @@ const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 #[derive(Debug, Default)]
 pub struct MoomooView {
     pub known: KnownSet<()>,
+    objects: KnownObjects,
     /// The membership of the world in the last update.
     membership_version: Option<u32>,
     /// The last list of the members of the client's clan.
@@ -85,7 +86,7 @@ impl MoomooView {
         if let Some(body) = body {
             let own = &state.players[body];
             scratch.look.compute(state, Some(body), None);
-            self.known.window = Some(scratch.look.window);
+            self.known.set_window(scratch.look.window, state);
             self.players(state, scratch, body, out);
             if !sets_up {
                 self.possessions(own, out);
@@ -340,7 +341,7 @@ impl MoomooView {
         let (nature, structures) = (&state.nature, &state.structures);
         let natural = nature.records(UpdateLayout::Moomoo, records::natural);
         let built = structures.index.records(UpdateLayout::Moomoo, records::built);
-        self.known.objects.compare(nature, structures, look.window, |change| match change {
+        self.objects.compare(nature, structures, look.window, |change| match change {
             ObjectChange::Natural(index) => list.copy(natural, index),
             ObjectChange::Removed(id) => out.send("remove_object", object_number(id)),
             ObjectChange::Built(index) => list.copy(built, index),

@@ -17,11 +17,11 @@ use crate::games::moo::world::EntityId;
 use crate::limits;
 
 /// An animal as last sent.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LastAnimal {
     pose: Pose,
     health: u16,
-    /// The tick of the last change.
+    /// The tick of the last change while the client's lane is in use; otherwise 0.
     changed: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct AnimalLists {
 
 /// Animals that left the view of a client with a lane, each with the tick of that update. The
 /// client may still have them, because a packet may be lost or overtaken.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GoneAnimals(VecDeque<(EntityId, u32)>);
 
 impl GoneAnimals {
@@ -63,7 +63,8 @@ impl GoneAnimals {
             };
             let (pose, health) = (Pose::of(&animal.body), animal.body.health);
             let same = known.filter(|last| (last.pose, last.health) == (pose, health) && !now.is_lane_start);
-            let last = same.unwrap_or(LastAnimal { pose, health, changed: tick });
+            let changed = now.lane.map_or(0, |_| tick);
+            let last = same.unwrap_or(LastAnimal { pose, health, changed });
             if now.lane.map_or(same.is_none() || now.is_after_lane, |lane| lane.lacks(last.changed)) {
                 lists.changed.copy(records, index);
             }

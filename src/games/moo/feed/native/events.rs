@@ -1,23 +1,22 @@
 //! The events of a tick for a native client: swings, hits and projectiles in lists, deaths one by
 //! one.
 
-use super::update::{NativeScratch, NativeView, PendingLists};
+use super::update::{PendingLists, SentState};
 use crate::game::MessageWriter;
 use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, NamedPlayer, shot_number};
 use crate::games::moo::feed::pose::{half_px, turn8};
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
 
-impl NativeView {
+impl SentState {
     /// Writes the events of a tick that affect entities in the client's known set and view. `state`
     /// is the state of the same tick or a newer state.
     pub fn events(
         &mut self,
         events: &Events,
         state: &PublicState,
-        scratch: &mut NativeScratch,
+        lists: &mut PendingLists,
         out: &mut MessageWriter<'_>,
     ) {
-        let lists = &mut scratch.lists;
         for event in &events.list {
             if self.known.check_relevance(event) {
                 self.event(event, lists, out);

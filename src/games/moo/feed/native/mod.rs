@@ -23,6 +23,7 @@ mod events;
 mod records;
 mod update;
 mod update_input;
+mod view;
 
 pub use records::TurnDelta;
-pub use update::{NativeScratch, NativeView};
+pub use view::{NativeScratch, NativeTicks, NativeView};

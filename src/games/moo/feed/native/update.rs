@@ -1,5 +1,5 @@
-//! The update of one native client. Compares the state with the client's known set, and writes the
-//! records of the changes in the order in which clients require the messages.
+//! The update of a native client, without its objects. Compares the state with the client's known
+//! set, and writes the records of the changes in the order in which clients require the messages.
 
 use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
 use super::datagram::{DatagramLists, write_sections};
@@ -11,7 +11,6 @@ use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::{ClanChanges, KnownClans};
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
-use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::pose::Pose;
 use crate::games::moo::feed::published_state::{
     HeldItem, PlayerIdentity, PublicPlayer, PublicState, VisiblePlayer,
@@ -38,14 +37,14 @@ pub struct LastSent {
     clan: Option<ClanId>,
 }
 
-/// The view of one native client.
-#[derive(Debug, Default)]
-pub struct NativeView {
+/// The state of a native client, without its objects: all that its next update depends on. Fields
+/// that only matter to a player or to a lane have their default without one, so that spectators of
+/// one player come to the same state.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SentState {
     pub known: KnownSet<LastSent, LastAnimal>,
     /// The tick of the last update.
     tick: Option<u32>,
-    /// The spectated player as last sent; the outer `None` while the client has a body.
-    spectating: Option<Option<PlayerId>>,
     /// The known members of the client's clan, in ascending order of ID.
     clan_mates: Vec<PlayerId>,
     /// Whether the last list of members' positions was not empty.
@@ -72,13 +71,6 @@ pub struct NativeView {
     board: Vec<u8>,
 }
 
-/// Buffers of a worker, reused by its views in turn, so that the steady state allocates nothing.
-#[derive(Debug, Default)]
-pub struct NativeScratch {
-    look: InView,
-    pub lists: PendingLists,
-}
-
 /// Records that are collected until their message is written.
 #[derive(Debug, Default)]
 pub struct PendingLists {
@@ -87,7 +79,7 @@ pub struct PendingLists {
     leaves: RecordList,
     enters: RecordList,
     full: RecordList,
-    pub datagram: DatagramLists,
+    datagram: DatagramLists,
     moved: RecordList,
     turned: RecordList,
     pub animals: AnimalLists,
@@ -98,9 +90,9 @@ pub struct PendingLists {
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
     /// Removed, present and built entities of the kind that is being compared.
-    gone: RecordList,
-    in_view: RecordList,
-    built: RecordList,
+    pub gone: RecordList,
+    pub in_view: RecordList,
+    pub built: RecordList,
     /// The known set of players in view after the update.
     next: Vec<KnownPlayer<LastSent>>,
     /// Events that are sent as lists.
@@ -119,25 +111,23 @@ fn lacks_pose(now: UpdateInput<'_>, lane: LaneBaseline, last: &mut LastSent, pos
     lane.lacks(last.by_datagram.1)
 }
 
-impl NativeView {
-    /// Writes everything that is visible to the client and not in its known set.
+impl SentState {
+    /// Writes everything that is visible to the client and not in its known set. `spectated` is the
+    /// index of the player that a client without a body spectates.
     pub fn state(
         &mut self,
-        (state, since, has_lane, lane): (&PublicState, &TurnDelta, bool, Option<LaneBaseline>),
-        scratch: &mut NativeScratch,
+        (state, since, spectated): (&PublicState, &TurnDelta, Option<usize>),
+        (has_lane, lane): (bool, Option<LaneBaseline>),
+        (look, lists): (&mut InView, &mut PendingLists),
         out: &mut MessageWriter<'_>,
     ) {
-        let NativeScratch { look, lists, .. } = scratch;
         let body = state.living(self.known.player);
-        let spectated = if body.is_none() { self.spectated(state) } else { None };
         look.compute(state, body, spectated);
-        self.known.window = Some(look.window);
+        self.known.set_window(look.window, state);
         let had_lane = std::mem::replace(&mut self.is_by_datagram, lane.is_some());
         let (is_lane_start, is_after_lane) = (!had_lane && lane.is_some(), had_lane && lane.is_none());
         let own = self.known.own_player(state);
         let now = UpdateInput { state, look, own, body, has_lane, lane, is_lane_start, is_after_lane };
-        self.spectating(now, spectated, out);
-        self.objects(now, lists, out);
         // After an update by datagram, the client has other poses than the stream has sent.
         let is_next = !had_lane && lane.is_none();
         let changed = since.tick(self.tick.filter(|_| is_next), state);
@@ -160,38 +150,6 @@ impl NativeView {
         self.known.clans.charge(clan_bytes, state);
         self.known.clans.charge_tags(std::mem::take(&mut lists.known_tag_bytes), state);
         self.tick = Some(state.tick);
-    }
-
-    /// The player that a client without a body spectates: the requested player, else the killer of
-    /// the client's player, else the player spectated before, else the leader.
-    fn spectated(&self, state: &PublicState) -> Option<usize> {
-        let killer = || self.known.own_player(state).and_then(|own| own.killer);
-        let living = |player| state.living(player);
-        let before = self.spectating.flatten();
-        living(self.known.spectated).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
-    }
-
-    fn spectating(&mut self, now: UpdateInput<'_>, index: Option<usize>, out: &mut MessageWriter<'_>) {
-        let player = index.map(|index| now.state.players[index].player);
-        let spectated = now.body.is_none().then_some(player);
-        if let Some(player) = spectated.filter(|_| self.spectating != spectated) {
-            out.send("spectating", player);
-        }
-        self.spectating = spectated;
-    }
-
-    fn objects(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
-        let (nature, structures) = (&now.state.nature, &now.state.structures);
-        let natural = nature.records(UpdateLayout::Native, records::natural);
-        let built = structures.index.records(UpdateLayout::Native, records::built);
-        self.known.objects.compare(nature, structures, now.look.window, |change| match change {
-            ObjectChange::Natural(index) => lists.in_view.copy(natural, index),
-            ObjectChange::Removed(id) => lists.gone.push(id),
-            ObjectChange::Built(index) => lists.built.copy(built, index),
-        });
-        out.send_list("objects", &mut lists.in_view);
-        out.send_list("structures_gone", &mut lists.gone);
-        out.send_list("structures", &mut lists.built);
     }
 
     /// Collects the other players: leaves, enters, and changes of the known players.
