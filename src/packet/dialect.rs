@@ -7,7 +7,6 @@
 //! envelope without arguments, drops values after the arguments, and accepts a numeric code of any
 //! integer width or as a float.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -94,13 +93,21 @@ struct DirectionIndex {
     entries: Vec<RowEntry>,
     /// Indices of the entries by code, in ascending order.
     by_code: Vec<(Code, usize)>,
-    by_name: BTreeMap<String, usize>,
+    /// Indices of the entries by name, shorter names first: most names differ in their length, so
+    /// that a search compares few texts.
+    by_name: Vec<(String, usize)>,
 }
 
 impl DirectionIndex {
     /// The place of a code in `by_code`, or the place where it belongs.
     fn place_of(&self, code: CodeRef<'_>) -> Result<usize, usize> {
         self.by_code.binary_search_by(|(known, _)| known.as_ref().cmp(&code))
+    }
+
+    /// The place of a name in `by_name`, or the place where it belongs.
+    fn place_of_name(&self, name: &str) -> Result<usize, usize> {
+        let order = |known: &str| known.len().cmp(&name.len()).then_with(|| known.cmp(name));
+        self.by_name.binary_search_by(|(known, _)| order(known))
     }
 }
 
@@ -126,7 +133,7 @@ impl Dialect {
         let Some(code) = row.code(&self.name).cloned() else { return };
         let side = &mut self.sides[row.direction as usize];
         if let Err(place) = side.place_of(code.as_ref())
-            && !side.by_name.contains_key(&row.name)
+            && let Err(name_place) = side.place_of_name(&row.name)
         {
             let mut prefix = Vec::new();
             msgpack::write_array_len(&mut prefix, 2);
@@ -135,7 +142,7 @@ impl Dialect {
                 Code::Int(code) => msgpack::write_uint(&mut prefix, u64::from(*code)),
             }
             side.by_code.insert(place, (code, side.entries.len()));
-            side.by_name.insert(row.name.clone(), side.entries.len());
+            side.by_name.insert(name_place, (row.name.clone(), side.entries.len()));
             side.entries.push(RowEntry { row, prefix });
         }
     }
@@ -210,7 +217,7 @@ impl Dialect {
 
     fn entry_by_name(&self, direction: Direction, name: &str) -> Option<&RowEntry> {
         let side = &self.sides[direction as usize];
-        side.by_name.get(name).map(|place| &side.entries[*place])
+        side.place_of_name(name).ok().map(|place| &side.entries[side.by_name[place].1])
     }
 
     /// Checks the first two values of a message, the code and the arguments, against the table.

@@ -340,16 +340,22 @@ impl<L: Transport> Client<L> {
     /// Sends batches until the queue is empty or the transport accepts no more. [`Sender`] lets
     /// only one thread at a time do so. Returns the number of system calls.
     fn transmit(&self, batch: Batch<'_>, now: Duration) -> u64 {
-        let taken = self.transport.send(batch.slices());
-        let mut next = self.sender.on_sent(batch, taken, now);
-        let mut calls = 1;
-        while let Some(batch) = next {
+        let (mut calls, mut is_complete) = (0, true);
+        let mut send = |batch: Batch<'_>| {
             let taken = self.transport.send(batch.slices());
-            next = self.sender.on_sent(batch, taken, now);
+            let offered: usize = batch.slices().map(<[u8]>::len).sum();
+            is_complete = taken.as_ref().is_ok_and(|taken| *taken == offered);
             calls += 1;
+            self.sender.on_sent(batch, taken, now)
+        };
+        let mut next = send(batch);
+        while let Some(batch) = next {
+            next = send(batch);
         }
         // The group flushes what the transport has not accepted.
-        self.parking.unpark(self.id);
+        if !is_complete {
+            self.parking.unpark(self.id);
+        }
         calls
     }
 

@@ -63,6 +63,9 @@ impl ClientPlayer {
     /// Returns the last tick that the client received before it resumed. Only the first call
     /// returns it, and only if the client has requested the missed events.
     pub fn take_resume_tick(&self) -> Option<u32> {
+        if self.resume_tick.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
         self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
 }

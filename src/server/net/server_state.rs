@@ -211,7 +211,7 @@ impl ServerState {
             packet_heads: metrics.packets.catalog().heads(format),
             metrics,
             clock_start: self.started,
-            send_started_ns: AtomicU64::new(0),
+            last_send_ns: Default::default(),
             stream,
             suspended: self.suspended,
             tap: self.tap.clone(),

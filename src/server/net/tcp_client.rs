@@ -47,8 +47,8 @@ pub struct TcpTransport {
     pub packet_heads: Arc<PacketHeads>,
     /// Zero of the server's clock.
     pub clock_start: Instant,
-    /// Start of the newest system call that sends, in nanoseconds on the server's clock.
-    pub send_started_ns: AtomicU64,
+    /// Start and end of the newest system call that sends, in nanoseconds on the server's clock.
+    pub last_send_ns: [AtomicU64; 2],
     /// The client's room.
     pub room: Arc<RunningRoom>,
     /// The socket of the lanes, if the server has one.
@@ -73,10 +73,10 @@ impl TcpTransport {
         self.socket().is_none()
     }
 
-    /// Returns the start of the newest system call that sends, on the server's clock. Zero before
-    /// the first, and for a bot.
-    pub fn send_started(&self) -> Duration {
-        Duration::from_nanos(self.send_started_ns.load(Ordering::Relaxed))
+    /// Returns start and end of the newest system call that sends, on the server's clock. Zero
+    /// before the first, and for a bot.
+    pub fn last_send(&self) -> [Duration; 2] {
+        self.last_send_ns.each_ref().map(|time| Duration::from_nanos(time.load(Ordering::Relaxed)))
     }
 
     /// Returns the metric that counts the client.
@@ -90,9 +90,12 @@ impl Transport for TcpTransport {
         match &self.stream {
             ClientStream::Socket(socket) => {
                 let started = self.clock_start.elapsed();
-                self.send_started_ns.store(started.as_nanos() as u64, Ordering::Relaxed);
                 let sent = os::try_send(socket, slices);
-                self.metrics.sends.record(self.clock_start.elapsed().saturating_sub(started));
+                let ended = self.clock_start.elapsed();
+                for (stored, time) in self.last_send_ns.iter().zip([started, ended]) {
+                    stored.store(time.as_nanos() as u64, Ordering::Relaxed);
+                }
+                self.metrics.sends.record(ended.saturating_sub(started));
                 sent
             }
             ClientStream::Memory(stream) => Ok(stream.send(slices)),
@@ -137,7 +140,7 @@ impl Transport for TcpTransport {
 
     fn prefetch(&self) {
         self.socket().into_iter().for_each(|socket| os::prefetch(socket));
-        black_box(self.send_started_ns.load(Ordering::Relaxed));
+        black_box(self.last_send_ns[0].load(Ordering::Relaxed));
     }
 
     fn abort(&self) {

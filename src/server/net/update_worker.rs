@@ -80,8 +80,10 @@ impl UpdateWorker<'_> {
 struct CatchingRunner<'a> {
     host: &'a ServerState,
     metrics: &'a WorkerMetrics,
-    /// Start of the current update: the group reads the clock once before each.
+    /// Start of the current update.
     started: Cell<Duration>,
+    /// End of the previous update's send, at which the next update starts.
+    send_ended: Cell<Option<Duration>>,
     /// Updates of the pass. The workers share the metric, so each adds to it once per pass.
     updates: u64,
     /// Sends of the pass.
@@ -90,21 +92,30 @@ struct CatchingRunner<'a> {
 
 impl<'a> CatchingRunner<'a> {
     fn new(host: &'a ServerState, metrics: &'a WorkerMetrics) -> CatchingRunner<'a> {
-        CatchingRunner { host, metrics, started: Cell::default(), updates: 0, sends: 0 }
+        CatchingRunner {
+            host,
+            metrics,
+            started: Cell::default(),
+            send_ended: Cell::default(),
+            updates: 0,
+            sends: 0,
+        }
     }
 
     /// Records the time of the update that just ended, without its last send. Reads the clock only
     /// if nothing was sent.
     fn record_update(&self, client: &TcpClient) {
-        let (started, send_started) = (self.started.get(), client.transport.send_started());
-        let ended = if send_started >= started { send_started } else { self.host.now() };
+        let (started, [send_started, send_ended]) = (self.started.get(), client.transport.last_send());
+        let has_sent = send_started >= started;
+        let ended = if has_sent { send_started } else { self.host.now() };
+        self.send_ended.set(has_sent.then_some(send_ended.max(started)));
         self.metrics.updates.record(ended.saturating_sub(started));
     }
 }
 
 impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
     fn now(&self) -> Duration {
-        let now = self.host.now();
+        let now = self.send_ended.take().unwrap_or_else(|| self.host.now());
         self.started.set(now);
         now
     }
