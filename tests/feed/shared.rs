@@ -38,13 +38,15 @@ struct Crowd {
     publisher: MooPublisher,
     random: Random,
     sequences: BTreeMap<u16, u64>,
+    /// Whether the players mostly stand still, so that clients that are behind for another time differ little.
+    is_calm: bool,
 }
 
 impl Crowd {
-    fn new(seed: u64, map_size_px: u32, update_hz: u32) -> Crowd {
+    fn new((seed, map_size_px, update_hz, is_calm): (u64, u32, u32, bool)) -> Crowd {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
         let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz, foreign_hz: 10 });
-        let mut crowd = Crowd { world, publisher, random: Random(seed), sequences: BTreeMap::new() };
+        let mut crowd = Crowd { world, publisher, random: Random(seed), sequences: BTreeMap::new(), is_calm };
         let mut commands = Vec::new();
         for player in 1..=PLAYERS {
             commands.push(crowd.join(player));
@@ -100,6 +102,9 @@ impl Crowd {
         let mut angle = || Angle(random.below(65_536) as u16);
         let (direction, heading) = (angle(), angle());
         let clan = |random: &mut Random| format!("c{}", random.below(5));
+        if self.is_calm && random.below(8) > 0 {
+            return Some(Action::Move { direction: None }).filter(|_| random.below(3) == 0);
+        }
         Some(match random.below(240) {
             0..=7 => Action::Move { direction: Some(direction) },
             8 | 9 => Action::Move { direction: None },
@@ -157,8 +162,10 @@ struct Client {
     inputs: Inputs,
     /// Updates begin after so many ticks.
     begins: u32,
-    /// Whether the client does more than spectate.
-    is_special: bool,
+    /// Whether the client plays now and then.
+    plays: bool,
+    /// Whether it gets a lane.
+    gets_lane: bool,
 }
 
 impl Client {
@@ -169,7 +176,8 @@ impl Client {
             scratch: MooScratch::default(),
             inputs: Inputs::default(),
             begins,
-            is_special: false,
+            plays: false,
+            gets_lane: false,
         }
     }
 
@@ -182,10 +190,10 @@ impl Client {
         // A client is behind for some ticks in a row.
         *is_behind =
             random.below(if *is_behind { 4 } else { 100 }) == 0 || *is_behind && random.below(2) == 0;
-        if self.is_special {
-            if random.below(200) == 0 {
-                *player = Some(PlayerId(random.player())).filter(|_| random.below(2) == 0);
-            }
+        if self.plays && random.below(100) == 0 {
+            *player = Some(PlayerId(random.player())).filter(|_| random.below(2) == 0);
+        }
+        if self.gets_lane {
             *has_lane |= random.below(300) == 0;
             let acked_tick = tick.checked_sub(3);
             let is_in_use = *has_lane && random.below(40) > 0;
@@ -210,14 +218,15 @@ impl Client {
 }
 
 /// Returns how many packets of each name the spectators received.
-fn follow(seed: u64, map_size_px: u32, update_hz: u32) -> BTreeMap<String, usize> {
+fn follow((seed, map_size_px, update_hz, is_calm): (u64, u32, u32, bool)) -> BTreeMap<String, usize> {
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let mut random = Random(seed ^ 77);
-    let mut crowd = Crowd::new(seed, map_size_px, update_hz);
+    let mut crowd = Crowd::new((seed, map_size_px, update_hz, is_calm));
     let mut clients: Vec<Client> = (0..SPECTATORS)
         .map(|index| Client::new(&dialect, if index < 8 { 0 } else { random.below(500) as u32 }))
         .collect();
-    clients[SPECTATORS - 2..].iter_mut().for_each(|client| client.is_special = true);
+    clients[SPECTATORS - 4..SPECTATORS - 2].iter_mut().for_each(|client| client.plays = true);
+    clients[SPECTATORS - 2..].iter_mut().for_each(|client| client.gets_lane = true);
     let (mut shared, mut missed, mut received) = (MooScratch::default(), Vec::new(), BTreeMap::new());
     for _ in 0..900 {
         let published = crowd.step();
@@ -248,8 +257,9 @@ fn follow(seed: u64, map_size_px: u32, update_hz: u32) -> BTreeMap<String, usize
 #[test]
 fn a_shared_update_has_the_bytes_that_the_view_computes_by_itself() {
     let mut received: BTreeMap<String, usize> = BTreeMap::new();
-    for (seed, map_size_px, update_hz) in [(1, 1_440, 30), (2, 3_000, 30), (3, 3_000, 20), (4, 6_000, 30)] {
-        for (name, count) in follow(seed, map_size_px, update_hz) {
+    let worlds = [(1, 1_440, 30, false), (2, 3_000, 30, false), (3, 3_000, 20, false), (4, 6_000, 30, true)];
+    for world in worlds.into_iter().chain([(5, 1_440, 20, true), (6, 1_440, 15, true)]) {
+        for (name, count) in follow(world) {
             *received.entry(name).or_default() += count;
         }
     }
