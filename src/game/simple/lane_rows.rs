@@ -9,7 +9,7 @@ use crate::packet::Dialect;
 
 /// The state rows of a client as of its last update by datagram, each with the tick in which it
 /// changed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaneRows {
     rows: Vec<(u64, u32)>,
     own: Option<(Arc<OwnState>, u32)>,

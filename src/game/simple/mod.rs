@@ -54,7 +54,7 @@ pub use bot_policy::{BotPolicy, BotView};
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use entities::{ChangeList, EntityLayout, Velocity};
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
-use entities::{EntityFrame, EntityScratch, FrameBuilder};
+use entities::{EntityFrame, FrameBuilder};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{OwnState, StateRow};
@@ -74,6 +74,7 @@ pub use rows::{has_argument, has_packet};
 use simple_game::OutgoingEvent;
 pub use simple_game::{ActionResult, Joining, Simple, SimpleGame, SimplePrediction, TickContext};
 #[doc(hidden)]
+use simple_view::SimpleScratch;
 pub use simple_view::SimpleView;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
@@ -115,7 +116,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     type State = SimpleState<S>;
     type Publisher = SimplePublisher<S>;
     type View = SimpleView;
-    type Scratch = EntityScratch;
+    type Scratch = SimpleScratch;
 
     fn rules_hash() -> u64 {
         rules_hash::<S>()

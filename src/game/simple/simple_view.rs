@@ -19,13 +19,47 @@ use super::table_check::OWN_STATE_PACKET;
 use crate::game::command_acks::has_command_acks;
 use crate::game::game::{Published, StateOutcome, View};
 use crate::game::messages::{MessageWriter, Messages};
+use crate::game::shared_updates::{SharedState, SharedUpdates};
 use crate::packet::{Dialect, Lane};
 
 /// The [`View`] of a simple game.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SimpleView {
+    reader: Reader,
+    sent: SharedState<SentRows>,
+}
+
+/// The reader of an update.
+#[derive(Debug, Clone, Copy)]
+struct Reader {
     viewer: Viewer,
+    /// Whether the dialect has acks, so that rejected commands need no `error` packet.
+    is_answered: bool,
+}
+
+/// Buffers of a worker, and the updates that its spectators share.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct SimpleScratch {
+    entities: EntityScratch,
+    shared: SharedUpdates<SentRows, SpectatorInput>,
+}
+
+/// The input of a spectator's update besides the state: the spectated player, the number of missed
+/// ticks, and whether the client is behind.
+type SpectatorInput = (Option<PlayerId>, usize, bool);
+
+/// The ticks that an update covers.
+struct UpdateTicks<'a, S: SimpleGame> {
+    missed: &'a [Arc<SimpleEvents>],
+    newest: &'a Published<Simple<S>>,
+    is_behind: bool,
+}
+
+/// The packets that a client has received, as far as its next update depends on them.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct SentRows {
     /// The player of the last `spawned` packet.
     spawned: Option<PlayerId>,
     /// Whether the client has received an update.
@@ -37,34 +71,22 @@ pub struct SimpleView {
     /// The rows that the client receives by datagram.
     lane: LaneRows,
     entities: KnownEntities,
-    /// Whether the dialect has acks, so that rejected commands need no `error` packet.
-    is_answered: bool,
 }
 
 impl<S: SimpleGame> View<Simple<S>> for SimpleView {
     fn new(dialect: &Dialect) -> SimpleView {
-        let is_answered = has_command_acks(dialect);
         let viewer = Viewer { player: None, spectated: None };
-        let entities = KnownEntities::default();
-        SimpleView {
-            viewer,
-            spawned: None,
-            has_update: false,
-            versions: Vec::new(),
-            own: None,
-            lane: LaneRows::default(),
-            entities,
-            is_answered,
-        }
+        let reader = Reader { viewer, is_answered: has_command_acks(dialect) };
+        SimpleView { reader, sent: SharedState::default() }
     }
 
     fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
-        self.viewer = Viewer { player, spectated };
+        self.reader.viewer = Viewer { player, spectated };
     }
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
         let out = &mut messages.writer(dialect, Lane::Reliable);
-        self.write_events(events, |event| event.is_private(), dialect, out);
+        self.reader.write_events(events, |event| event.is_private(), dialect, out);
     }
 
     fn update(
@@ -73,12 +95,34 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         newest: &Published<Simple<S>>,
         is_behind: bool,
         dialect: &Dialect,
+        scratch: &mut SimpleScratch,
+        messages: &mut Messages,
+    ) -> StateOutcome {
+        let SimpleView { reader, sent } = self;
+        let SimpleScratch { entities, shared } = scratch;
+        let Viewer { player, spectated } = reader.viewer;
+        let is_spectator = player.is_none() && !messages.has_lane();
+        let input = is_spectator.then_some((spectated, missed.len(), is_behind));
+        let ticks = UpdateTicks { missed, newest, is_behind };
+        shared.update(sent, (&newest.state, input), dialect, messages, |sent, messages| {
+            sent.update(*reader, ticks, dialect, entities, messages)
+        })
+    }
+}
+
+impl SentRows {
+    /// Encodes the update of a client.
+    fn update<S: SimpleGame>(
+        &mut self,
+        reader: Reader,
+        UpdateTicks { missed, newest, is_behind }: UpdateTicks<'_, S>,
+        dialect: &Dialect,
         scratch: &mut EntityScratch,
         messages: &mut Messages,
     ) -> StateOutcome {
         let SimpleState { entities, rates, players, own, rows, .. } = &*newest.state;
         let is_visible = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
-        let body = self.viewer.player.filter(is_visible);
+        let body = reader.viewer.player.filter(is_visible);
         // Event handlers of a client may read its player and the state. A client that lacks one of
         // them therefore gets it without waiting for its update rate.
         let is_new = !self.has_update || body != self.spawned;
@@ -124,20 +168,20 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         }
         if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
             match lane {
-                None => self.entities.append_update(self.viewer, frame, dialect, scratch, messages),
+                None => self.entities.append_update(reader.viewer, frame, dialect, scratch, messages),
                 Some(lane) => {
-                    self.entities.append_datagram((self.viewer, lane), frame, dialect, scratch, messages);
+                    self.entities.append_datagram((reader.viewer, lane), frame, dialect, scratch, messages);
                 }
             }
         }
         for events in missed.iter().chain([&newest.events]) {
-            self.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
+            reader.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
         turn
     }
 }
 
-impl SimpleView {
+impl Reader {
     /// Encodes the events for this client that satisfy `is_of_kind`.
     fn write_events(
         &self,
@@ -238,7 +282,7 @@ mod tests {
         let mut update = |player: Option<u16>, tick, version, is_behind| {
             let mut messages = Messages::default();
             View::<Played>::set_subject(&mut view, player.map(PlayerId), None);
-            let (tick, scratch) = (&published(tick, version), &mut EntityScratch::default());
+            let (tick, scratch) = (&published(tick, version), &mut SimpleScratch::default());
             let turn =
                 View::<Played>::update(&mut view, &[], tick, is_behind, &dialect, scratch, &mut messages);
             let names = messages.iter().map(|message| {

@@ -14,14 +14,15 @@ use crate::packet::{Dialect, Lane};
 const MOVING_UPDATES: u32 = 2;
 
 /// The entities that one client knows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownEntities {
     /// The frame of the last update; 0 before the first.
     frame: u32,
     /// For each entity list, the ids in ascending order.
     pub(super) lists: Vec<Vec<u32>>,
     /// For each entity list, the ids whose `leave` was sent in the stream since the last datagram.
-    /// A client drops these packets if a datagram overtakes them.
+    /// A client drops these packets if a datagram overtakes them. Without a lane, only the ids of the
+    /// last update, which the grant of a lane may overtake.
     left: Vec<Vec<u32>>,
     /// For each entity list, the frame of its last packet in the stream.
     sent: Vec<u32>,
@@ -95,8 +96,11 @@ impl KnownEntities {
                 self.sent[at] = frame.number;
                 scratch.append_packet(frame.tick, list, &mut messages.writer(dialect, Lane::Latest));
             }
+            let left = &mut self.left[at];
+            if !messages.has_lane() {
+                left.clear();
+            }
             if scratch.has_leaves() {
-                let left = &mut self.left[at];
                 left.retain(|id| known.binary_search(id).is_err());
                 left.extend(known.iter().filter(|id| scratch.ids.binary_search(id).is_err()));
                 let excess = left.len().saturating_sub(limits::LANE_STREAM_LEAVES);

@@ -21,7 +21,7 @@ use crate::limits;
 use crate::packet::Dialect;
 
 /// The entity lists of a client in the updates by datagram that it may have applied.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaneEntities {
     /// The acknowledged update, if there is one, and all later ones.
     sent: VecDeque<SentFrame>,
@@ -33,7 +33,7 @@ pub struct LaneEntities {
 }
 
 /// An update that was sent by datagram.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 struct SentFrame {
     tick: u32,
     /// Number of the frame.

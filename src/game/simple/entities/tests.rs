@@ -6,8 +6,10 @@ use tickwire_sim::{Command, PlayerId, Rng, Sim as _, StepResult, WorldParams, fi
 
 use super::super::simple_game::{Joining, SimpleGame, TickContext};
 use super::super::world::{SimpleAction, SimpleWorld};
-use super::super::{GameAction, Row, RowValues, Simple, SimplePublisher, SimpleView, StateRows};
-use super::{Entities, EntityInfo, EntityLayout, EntityRef, EntityScratch, ReceivedEntities, Sight, Viewer};
+use super::super::{
+    GameAction, Row, RowValues, Simple, SimplePublisher, SimpleScratch, SimpleView, StateRows,
+};
+use super::{Entities, EntityInfo, EntityLayout, EntityRef, ReceivedEntities, Sight, Viewer};
 use crate::game::{Game, Messages, Published, Publisher as _, StateOutcome, UpdateRates, View};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
@@ -226,7 +228,7 @@ pub struct TestRoom {
     world: SimpleWorld<Herd>,
     publisher: SimplePublisher<Herd>,
     pub dialect: Arc<Dialect>,
-    pub scratch: EntityScratch,
+    pub scratch: SimpleScratch,
     sequence: u64,
 }
 
@@ -239,7 +241,7 @@ impl TestRoom {
             publisher: SimplePublisher::new(&world, rates),
             world,
             dialect: tables.dialect("herd").expect("its dialect"),
-            scratch: EntityScratch::default(),
+            scratch: SimpleScratch::default(),
             sequence: 0,
         }
     }
