@@ -2,11 +2,12 @@
 # Measures the server's cost per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client
 # one frame per tick, and does nothing else (tests/benches/floor.rs). With --against, also as a ratio to another build of the server.
 #
-#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM] [--peers] [--csv FILE]
+#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--cores N] [--case NAME] [--against PROGRAM] [--peers] [--csv FILE]
 #
 # --rounds   rounds; each program runs once per round, in changing order (default 9; below 3 no interval is printed)
 # --seconds  measured time of each run (default 10)
 # --clients  concurrent clients (default 1000)
+# --cores    cores of the server, which then has as many update workers, and of the floor (default: all)
 # --case     play         legacy clients that send 10 inputs a second (default)
 #            still        legacy clients that send nothing
 #            native       native clients that send 10 inputs a second
@@ -25,17 +26,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-rounds=9 seconds=10 clients=1000 case=play against='' with_peers='' csv=''
+rounds=9 seconds=10 clients=1000 cores='' case=play against='' with_peers='' csv=''
 while (($#)); do
     case $1 in
         --rounds) rounds=$2 ;;
         --seconds) seconds=$2 ;;
         --clients) clients=$2 ;;
+        --cores) cores=$2 ;;
         --case) case=$2 ;;
         --against) against=$2 ;;
         --csv) csv=$2 ;;
         --peers) with_peers=1; shift; continue ;;
-        *) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -52,6 +54,7 @@ esac
 
 ulimit -n "$(ulimit -Hn)"
 source scripts/lib/measure.sh
+[[ -z $cores ]] || pinned=(taskset --cpu-list "0-$((cores - 1))")
 cargo build --release --quiet --example floor --example load
 examples=$(dirname "$tickwire")/examples
 floor=''
@@ -99,7 +102,7 @@ run_program() {
     local name=$1 port
     shift
     : >"$work/floor"
-    "$@" >"$work/floor" &
+    "${pinned[@]}" "$@" >"$work/floor" &
     floor=$!
     port=$(port_of "$work/floor" bind) || exit 1
     measure "$name" "$floor" "$port"

@@ -10,7 +10,7 @@
 [[ -n ${TICKWIRE_BUILT:-} ]] || cargo build --release --quiet
 tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
 work=$(mktemp -d)
-failures=0 server='' port='' log_level=warn
+failures=0 server='' port='' log_level=warn pinned=()
 
 say() { printf '%s\n' "$*"; }
 title() { printf '\n== %s\n' "$*"; }
@@ -41,13 +41,14 @@ port_of() {
 # A variable, because a program to compare with may have no such flag.
 export TICKWIRE_BOTS=0
 
-# Keeps its banner and its log; $descriptors is its limit of open files, if set: start_server FLAGS…
+# Keeps its banner and its log; $descriptors is its limit of open files, and $pinned a command that limits its cores, if
+# set: start_server FLAGS…
 start_server() {
     # Created here because the server creates it later: a reader must find it at once.
     : >"$work/banner"
     (
         [[ -z ${descriptors:-} ]] || ulimit -n "$descriptors"
-        exec "$tickwire" --bind 127.0.0.1:0 --log "$log_level" "$@"
+        exec "${pinned[@]}" "$tickwire" --bind 127.0.0.1:0 --log "$log_level" "$@"
     ) >"$work/banner" 2>"$work/log" </dev/null &
     server=$!
     port=$(port_of "$work/banner" bind) || { cat "$work/log"; exit 1; }

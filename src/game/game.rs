@@ -277,9 +277,13 @@ pub trait View<G: Game>: Debug + Send {
         messages: &mut Messages,
     ) -> StateOutcome;
 
-    /// Loads the memory that an update reads first into the CPU cache, such as the known set. An
-    /// update is correct without it.
-    fn prefetch(&self) {}
+    /// Loads the fields that an update reads into the CPU cache. An update is correct without it,
+    /// but reads one address after another, and waits for each.
+    fn prefetch_fields(&self) {}
+
+    /// Loads the lists that an update reads into the CPU cache, such as the known set. Called after
+    /// [`prefetch_fields`](View::prefetch_fields).
+    fn prefetch_lists(&self) {}
 
     /// Returns the first tick after `newest`, the tick of the last update, in which the client may
     /// need an update again. The client has no player until then, and gets neither the events of

@@ -227,10 +227,17 @@ impl game::View<Moo> for MooView {
         turn
     }
 
-    fn prefetch(&self) {
+    fn prefetch_fields(&self) {
         match self {
-            MooView::Native(view) => view.prefetch(),
-            MooView::Moomoo(view) => view.known.prefetch(),
+            MooView::Native(view) => view.prefetch_fields(),
+            MooView::Moomoo(view) => view.prefetch_fields(),
+        }
+    }
+
+    fn prefetch_lists(&self) {
+        match self {
+            MooView::Native(view) => view.prefetch_lists(),
+            MooView::Moomoo(view) => view.known.prefetch_lists(),
         }
     }
 

@@ -169,8 +169,10 @@ impl<L: Transport> Client<L> {
 
     /// Loads the fields that an update uses into the CPU cache, without what they point to.
     pub fn prefetch(&self) {
-        let updates_from = self.updates_from.load(Ordering::Relaxed);
-        black_box((self.id, updates_from, Arc::as_ptr(&self.endpoint.dialect), self.sender.prefetch()));
+        let from = self.updates_from.load(Ordering::Relaxed);
+        black_box((self.id, self.player(), from, self.has_lane(), self.has_reader_ended()));
+        black_box((Arc::as_ptr(&self.endpoint.dialect), Arc::as_ptr(&self.room)));
+        self.sender.prefetch();
     }
 
     /// Returns the client's address prefix.

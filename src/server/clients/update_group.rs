@@ -276,10 +276,13 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
 /// turn. Here each loop reads addresses that do not depend on one another, so that the waits
 /// overlap; the next loop follows the pointers that were read.
 fn prefetch<G: Game, L: Transport>(members: &[Box<ClientUpdates<G, L>>]) {
-    members.iter().for_each(|member| _ = black_box((Arc::as_ptr(&member.client), member.feed.has_begun)));
+    members.iter().map(|member| &**member).for_each(|ClientUpdates { client, feed }| {
+        black_box((Arc::as_ptr(client), feed.has_begun, feed.stream_sent, feed.answers.is_unused()));
+    });
     members.iter().for_each(|member| member.client.prefetch());
     members.iter().for_each(|member| member.client.transport.prefetch());
-    members.iter().for_each(|member| member.feed.view.prefetch());
+    members.iter().for_each(|member| member.feed.view.prefetch_fields());
+    members.iter().for_each(|member| member.feed.view.prefetch_lists());
 }
 
 impl<G: Game, L: Transport> ClientUpdates<G, L> {

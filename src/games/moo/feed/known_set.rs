@@ -4,12 +4,14 @@
 //! receives data of a player before the player itself, nor the end of a projectile without its
 //! start.
 
+use std::hint::black_box;
+
 use super::events::{FeedEvent, ShotFired};
 use super::interest::{Circle, ViewWindow};
 use super::known_clans::KnownClans;
 use super::objects::ObjectRef;
 use super::published_state::{PlayerIdentity, PublicPlayer, PublicState};
-use crate::games::moo::world::{EntityId, Fixed, PlayerId};
+use crate::games::moo::world::{ClanId, EntityId, Fixed, PlayerId};
 
 /// The known set of one client, and its point of view. `P` and `A` are additional data of the
 /// layout per player and per animal.
@@ -56,13 +58,18 @@ impl<T> KnownPlayer<T> {
 }
 
 impl<P, A> KnownSet<P, A> {
-    /// Loads the known set into the CPU cache. Reads of independent addresses wait for memory at
-    /// the same time, but the reads of a comparison wait one after another. With a thousand clients
-    /// this saves 5% of the time of an update.
-    pub fn prefetch(&self) {
+    /// Loads the fields into the CPU cache.
+    pub fn prefetch_fields(&self) {
+        black_box((self.player, self.window, self.own.as_ref().map(|own| own.health)));
+        black_box((self.players.as_ptr(), self.animals.as_ptr(), self.clans.is_in(ClanId(0))));
+    }
+
+    /// Loads the known players and animals into the CPU cache. Reads of independent addresses wait
+    /// for memory at the same time, but the reads of a comparison wait one after another.
+    pub fn prefetch_lists(&self) {
         let players = self.players.iter().fold(0, |sum, known| sum ^ known.identity.joined_tick);
         let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
-        std::hint::black_box((players, animals));
+        black_box((players, animals));
     }
 
     /// Whether this is the client's own player, alive or dead.

@@ -139,6 +139,11 @@ pub enum ObjectChange {
 }
 
 impl KnownObjects {
+    /// Version of [`Structures`] in the last search.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
     /// Calls `on_change` with each change since the last update, in the order of the variants of
     /// [`ObjectChange`].
     pub fn compare(

@@ -1,6 +1,7 @@
 //! The update of one MooMoo client. Compares the state with the client's known set, and writes the
 //! messages for the changes in the order in which clients require them.
 
+use std::hint::black_box;
 use std::mem::{replace, swap, take};
 
 use super::records::{self, object_number};
@@ -67,6 +68,13 @@ pub struct MoomooScratch {
 }
 
 impl MoomooView {
+    /// Loads the fields that an update reads into the CPU cache.
+    pub fn prefetch_fields(&self) {
+        black_box((self.membership_version, self.board_second, self.values.is_some()));
+        black_box((self.age, self.kit.is_some(), self.objects.version()));
+        self.known.prefetch_fields();
+    }
+
     /// Writes all messages for this state. A client without a body receives only departures, clans
     /// and the leaderboard.
     ///
@@ -212,7 +220,9 @@ impl MoomooView {
         let identity = |index: &u32| state.visible[*index as usize].identity;
         let is_same = |known: &KnownPlayer<()>, index| known.identity == identity(index) && !known.died;
         let (known, in_view) = (&self.known.players, &scratch.look.players);
-        if known.len() != in_view.len() || !known.iter().zip(in_view).all(|(known, index)| is_same(known, index)) {
+        if known.len() != in_view.len()
+            || !known.iter().zip(in_view).all(|(known, index)| is_same(known, index))
+        {
             self.enter_and_leave(state, scratch, out);
         }
         let MoomooScratch { look, health, players, .. } = scratch;
@@ -225,7 +235,11 @@ impl MoomooView {
             players.copy(records, index);
         };
         add(self.known.own.get_or_insert_with(|| added(own)), body);
-        self.known.players.iter_mut().zip(&look.players).for_each(|(known, index)| add(known, *index as usize));
+        self.known
+            .players
+            .iter_mut()
+            .zip(&look.players)
+            .for_each(|(known, index)| add(known, *index as usize));
         health.drain(..).for_each(|health| out.send("health", health));
     }
 

@@ -1,6 +1,8 @@
 //! The update of a native client, without its objects. Compares the state with the client's known
 //! set, and writes the records of the changes in the order in which clients require the messages.
 
+use std::hint::black_box;
+
 use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
 use super::datagram::{DatagramLists, write_sections};
 use super::records::{self, OwnBody, TurnDelta};
@@ -112,6 +114,14 @@ fn lacks_pose(now: UpdateInput<'_>, lane: LaneBaseline, last: &mut LastSent, pos
 }
 
 impl SentState {
+    /// Loads the fields that an update reads into the CPU cache.
+    pub fn prefetch_fields(&self) {
+        black_box((self.tick, self.first_player, self.mates_second, self.is_by_datagram));
+        black_box((self.own.is_some(), self.stats.is_some(), self.possessions.is_some()));
+        black_box((self.board.len(), self.own_by_datagram.1));
+        self.known.prefetch_fields();
+    }
+
     /// Writes everything that is visible to the client and not in its known set. `spectated` is the
     /// index of the player that a client without a body spectates.
     pub fn state(

@@ -3,6 +3,7 @@
 //! The objects that a client knows depend on its whole path, so they stay its own. Everything else
 //! is in [`SentState`], to which spectators of one player come within seconds, whenever they began.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use super::records::{self, TurnDelta};
@@ -57,9 +58,15 @@ pub struct NativeTicks<'a> {
 }
 
 impl NativeView {
+    /// Loads the fields that an update reads into the CPU cache.
+    pub fn prefetch_fields(&self) {
+        black_box((self.spectating, self.objects.version()));
+        self.sent.prefetch_fields();
+    }
+
     /// Loads the known set into the CPU cache.
-    pub fn prefetch(&self) {
-        self.sent.known.prefetch();
+    pub fn prefetch_lists(&self) {
+        self.sent.known.prefetch_lists();
     }
 
     /// Sets the client's player, or the player that it spectates.
