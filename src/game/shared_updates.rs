@@ -18,6 +18,7 @@ use std::sync::{Arc, Weak};
 
 use super::game::StateOutcome;
 use super::messages::{MessagePosition, Messages};
+use crate::limits;
 use crate::packet::Dialect;
 
 /// The state of a view. Views in the same state store it once.
@@ -39,6 +40,14 @@ impl<S: Clone> SharedState<S> {
     }
 }
 
+#[cfg(test)]
+impl<S> SharedState<S> {
+    /// Whether both views store one state.
+    pub fn is_same(&self, other: &SharedState<S>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// The updates that the views of a worker have computed in the current pass. `I` is the input of an
 /// update besides the state and the pass.
 #[derive(Debug)]
@@ -47,6 +56,7 @@ pub struct SharedUpdates<S, I> {
     pass: Weak<dyn Any + Send + Sync>,
     /// The dialect of the updates. Views with another one share nothing in this pass.
     dialect: String,
+    /// The updates of each input. Those that other views may copy come first.
     updates: BTreeMap<I, Vec<SharedUpdate<S>>>,
     messages: Messages,
 }
@@ -76,9 +86,8 @@ impl<S: Clone + PartialEq, I: Ord> SharedUpdates<S, I> {
     /// nothing but the state, the published ticks, the dialect and the input; if it reads more, the
     /// input is `None`, and the view shares nothing.
     ///
-    /// A view that computes its update compares its state with the first one of the same input, and
-    /// stores that one if they are equal. So views that came at different times share later
-    /// updates.
+    /// A view that computes its update compares its state with those of the same input, and stores
+    /// an equal one instead. So views that came at different times share later updates.
     pub fn update<P: Any + Send + Sync>(
         &mut self,
         state: &mut SharedState<S>,
@@ -102,16 +111,19 @@ impl<S: Clone + PartialEq, I: Ord> SharedUpdates<S, I> {
         let before = (Arc::strong_count(state) > 1).then(|| Arc::clone(state));
         let start = messages.end();
         let outcome = compute(Arc::make_mut(state), messages);
-        if let Some(first) = updates.first().filter(|first| first.after == *state) {
-            *state = Arc::clone(&first.after);
+        let mut candidates = updates.iter().take(limits::SHARED_STATE_COMPARISONS);
+        let equal = candidates.find(|candidate| candidate.after == *state);
+        if let Some(equal) = equal {
+            *state = Arc::clone(&equal.after);
         }
-        if before.is_some() || updates.is_empty() {
+        let (is_new, after) = (equal.is_none(), Arc::clone(state));
+        if before.is_some() {
             let copied = self.messages.end();
-            if before.is_some() {
-                self.messages.append(messages, start..messages.end());
-            }
-            let (after, messages) = (Arc::clone(state), copied..self.messages.end());
-            updates.push(SharedUpdate { before, after, outcome, messages });
+            self.messages.append(messages, start..messages.end());
+            let messages = copied..self.messages.end();
+            updates.insert(0, SharedUpdate { before, after, outcome, messages });
+        } else if is_new && updates.len() < limits::SHARED_STATE_COMPARISONS {
+            updates.push(SharedUpdate { before, after, outcome, messages: Range::default() });
         }
         outcome
     }

@@ -401,6 +401,10 @@ pub const PLAYERS: u16 = 20_000;
 /// later updates. In a crowd, all of them at once would exceed [`SEND_QUEUE_BYTES`], and a client
 /// that reads promptly would be closed as slow.
 pub const ENTERS_PER_UPDATE: usize = 64;
+/// States with which a spectator's view compares its own after an update, per spectated player, to
+/// store one of them instead. Bounds the time for views that never reach the same state; beyond it,
+/// a view stays on its own.
+pub const SHARED_STATE_COMPARISONS: usize = 16;
 /// Time before a player id is reused. A packet about the previous player is not in flight for
 /// longer.
 pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);

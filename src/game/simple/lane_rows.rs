@@ -19,9 +19,10 @@ pub struct LaneRows {
 
 impl LaneRows {
     /// Ends the updates by datagram. Returns whether there were any, so that the client may have
-    /// other values than the stream has sent.
+    /// other values than the stream has sent. Removes the rows, because the client drops packets of
+    /// the stream that arrive after the next datagram.
     pub fn end(&mut self) -> bool {
-        std::mem::take(&mut self.is_used)
+        std::mem::take(self).is_used
     }
 
     /// Writes the rows that the client may lack.
@@ -33,11 +34,7 @@ impl LaneRows {
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
-        // The client drops older packets of the stream that arrive after the first datagram.
-        if !std::mem::replace(&mut self.is_used, true) {
-            self.rows.clear();
-            self.own = None;
-        }
+        self.is_used = true;
         self.rows.resize(rows.len(), (0, 0));
         for (row, (version, changed)) in rows.iter().zip(&mut self.rows) {
             if *version != row.version {

@@ -110,6 +110,14 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
     }
 }
 
+#[cfg(test)]
+impl SimpleView {
+    /// Whether both views store one state.
+    pub fn shares_state(&self, other: &SimpleView) -> bool {
+        self.sent.is_same(&other.sent)
+    }
+}
+
 impl SentRows {
     /// Encodes the update of a client.
     fn update<S: SimpleGame>(

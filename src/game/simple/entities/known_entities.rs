@@ -24,7 +24,8 @@ pub struct KnownEntities {
     /// A client drops these packets if a datagram overtakes them. Without a lane, only the ids of the
     /// last update, which the grant of a lane may overtake.
     left: Vec<Vec<u32>>,
-    /// For each entity list, the frame of its last packet in the stream.
+    /// For each entity list, the frame of its last packet in the stream, or a newer one if the packet
+    /// is [`MOVING_UPDATES`] old.
     sent: Vec<u32>,
     /// For each entity list, whether the client may lack some of the ids, or their values.
     is_uncertain: Vec<bool>,
@@ -96,6 +97,7 @@ impl KnownEntities {
                 self.sent[at] = frame.number;
                 scratch.append_packet(frame.tick, list, &mut messages.writer(dialect, Lane::Latest));
             }
+            self.sent[at] = self.sent[at].max(frame.number.saturating_sub(MOVING_UPDATES));
             let left = &mut self.left[at];
             if !messages.has_lane() {
                 left.clear();

@@ -43,6 +43,8 @@ mod lane_entities;
 mod lane_tests;
 mod layout;
 mod received_entities;
+#[cfg(test)]
+mod shared_tests;
 mod sight;
 #[cfg(test)]
 mod tests;

@@ -194,9 +194,9 @@ impl SimpleGame for Herd {
     }
 
     fn sight(&self, viewer: Viewer, packet: &str) -> Sight {
-        let Some(player) = viewer.player else { return Sight::NOTHING };
+        let Some(player) = viewer.subject() else { return Sight::NOTHING };
         if packet == "secrets" {
-            return Sight::NOTHING.owned_by(player);
+            return viewer.player.map_or(Sight::NOTHING, |player| Sight::NOTHING.owned_by(player));
         }
         let own = self.animals.iter().filter(|animal| animal.owner == Some(player));
         // Every other player sees by circles alone, which uses the spatial index.

@@ -168,3 +168,44 @@ impl NativeView {
         out.send_list("structures", &mut lists.built);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::feed::publish::WorldReader;
+    use crate::games::moo::world::{Action, Angle, Command, Identity, TickHz, World};
+    use crate::packet::PacketTables;
+
+    /// Player 1 walks across the map, so the views know other objects.
+    #[test]
+    fn spectators_of_one_player_store_one_state_a_second_after_the_last_began() {
+        let mut world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
+        let (mut reader, mut before) = (WorldReader::new(&world), None);
+        let command = |player, sequence, action| Command { player: PlayerId(player), sequence, action };
+        let join = |number: u16| Action::Join { player: PlayerId(number), name: "p".to_owned(), skin: 0 };
+        world.step(&mut (1..=9).map(|number| command(0, number.into(), join(number))).collect());
+        world.step(&mut vec![command(1, 1, Action::Move { direction: Some(Angle(0)) })]);
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let mut views: [NativeView; 3] = Default::default();
+        let (mut scratch, mut bytes) = (NativeScratch::default(), Vec::new());
+        for tick in 0..140 {
+            world.step(&mut Vec::new());
+            let (events, state) = reader.read(&world, &|_| 0);
+            let (state, since) = (Arc::new(state), TurnDelta::turn(before));
+            for (view, (player, begins)) in views.iter_mut().zip([(1, 0), (1, 100), (2, 100)]) {
+                let mut messages = Messages::default();
+                let (newest, state, since, outcome) = (&events, &state, &since, StateOutcome::Written);
+                let ticks = NativeTicks { missed: &[], newest, state, since, outcome };
+                if tick >= begins {
+                    view.set_subject(None, Some(PlayerId(player)));
+                    view.update(ticks, &dialect, &mut scratch, &mut messages);
+                }
+                bytes.push(messages.iter().map(<[u8]>::len).sum::<usize>());
+            }
+            before = Some(state);
+        }
+        let [early, late, other] = &views;
+        assert!(early.sent.is_same(&late.sent) && !early.sent.is_same(&other.sent));
+        assert!(bytes.last_chunk().is_some_and(|[early, late, _]| early == late && *early > 0));
+    }
+}
