@@ -113,7 +113,7 @@ impl Messages {
     }
 
     /// Returns the position after the last message.
-    pub(super) fn end(&self) -> MessagePosition {
+    pub(super) fn position(&self) -> MessagePosition {
         MessagePosition { messages: self.ends.len(), misfits: self.misfits.len() }
     }
 

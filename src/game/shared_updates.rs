@@ -6,10 +6,10 @@
 //!                └─► every other view: copies ◄─────────────┘
 //! ```
 //!
-//! An update is a function of the state of the view, of the ticks and of the dialect. Spectators of
-//! one player soon are in the same state, so a worker computes their update once per pass, and they
-//! store their state once. The input of the function is all that `compute` reads, so a shared
-//! update has the same bytes as one that a view computes by itself.
+//! An update is a function of the view's state, the ticks, the dialect, and an input such as the
+//! spectated player. Spectators of one player soon are in the same state, so a worker computes their
+//! update once per pass, and their views store the state once. A shared update has the bytes that
+//! each view would compute by itself.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -86,8 +86,9 @@ impl<S: Clone + PartialEq, I: Ord> SharedUpdates<S, I> {
     /// nothing but the state, the published ticks, the dialect and the input; if it reads more, the
     /// input is `None`, and the view shares nothing.
     ///
-    /// A view that computes its update compares its state with those of the same input, and stores
-    /// an equal one instead. So views that came at different times share later updates.
+    /// A view that computes its update compares its state with other states after the same input,
+    /// and stores an equal one instead. Views of clients that came at different times then share
+    /// later updates.
     pub fn update<P: Any + Send + Sync>(
         &mut self,
         state: &mut SharedState<S>,
@@ -109,7 +110,7 @@ impl<S: Clone + PartialEq, I: Ord> SharedUpdates<S, I> {
             return shared.outcome;
         }
         let before = (Arc::strong_count(state) > 1).then(|| Arc::clone(state));
-        let start = messages.end();
+        let start = messages.position();
         let outcome = compute(Arc::make_mut(state), messages);
         let mut candidates = updates.iter().take(limits::SHARED_STATE_COMPARISONS);
         let equal = candidates.find(|candidate| candidate.after == *state);
@@ -118,9 +119,9 @@ impl<S: Clone + PartialEq, I: Ord> SharedUpdates<S, I> {
         }
         let (is_new, after) = (equal.is_none(), Arc::clone(state));
         if before.is_some() {
-            let copied = self.messages.end();
-            self.messages.append(messages, start..messages.end());
-            let messages = copied..self.messages.end();
+            let copied = self.messages.position();
+            self.messages.append(messages, start..messages.position());
+            let messages = copied..self.messages.position();
             updates.insert(0, SharedUpdate { before, after, outcome, messages });
         } else if is_new && updates.len() < limits::SHARED_STATE_COMPARISONS {
             updates.push(SharedUpdate { before, after, outcome, messages: Range::default() });

@@ -47,7 +47,7 @@ pub struct SimpleScratch {
 }
 
 /// The input of a spectator's update besides the state: the spectated player, the number of missed
-/// ticks, and whether the client is behind.
+/// ticks, and whether the state is deferred.
 type SpectatorInput = (Option<PlayerId>, usize, bool);
 
 /// The ticks that an update covers.

@@ -39,9 +39,9 @@ pub struct LastSent {
     clan: Option<ClanId>,
 }
 
-/// The state of a native client, without its objects: all that its next update depends on. Fields
-/// that only matter to a player or to a lane have their default without one, so that spectators of
-/// one player come to the same state.
+/// The state of a native client, without its objects: all that its next update depends on.
+/// Spectators share it while it is equal, so a field depends on no more of the past than it must: a
+/// field for players or lanes has its default without one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SentState {
     pub known: KnownSet<LastSent, LastAnimal>,

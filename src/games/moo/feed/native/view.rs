@@ -1,7 +1,7 @@
 //! The view of one native client. Spectators of one player share most of it.
 //!
-//! The objects that a client knows depend on its whole path, so they stay its own. Everything else
-//! is in [`SentState`], to which spectators of one player come within seconds, whenever they began.
+//! The objects that a client knows depend on everything it has seen, so each view has its own.
+//! Everything else is in [`SentState`], which is equal for spectators of one player within seconds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub struct NativeView {
 }
 
 /// Buffers of a worker, reused by its views in turn, so that the steady state allocates nothing.
+/// With spectators that share updates, one view per spectated player copies its state.
 #[derive(Debug, Default)]
 pub struct NativeScratch {
     look: InView,
@@ -90,6 +91,7 @@ impl NativeView {
         let NativeScratch { look, lists, shared } = scratch;
         let is_written = outcome == StateOutcome::Written;
         let (has_lane, lane) = (messages.has_lane(), messages.lane());
+        // No two clients have the same player or lane.
         let is_spectator = self.sent.known.player.is_none() && !has_lane;
         let share = |step| is_spectator.then_some(step);
         if !missed.is_empty() {
