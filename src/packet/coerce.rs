@@ -45,33 +45,37 @@ impl fmt::Display for ArgumentError {
     }
 }
 
-/// A value of its type, or the error. The error is boxed, because each level of a nested value has
-/// several results on the stack of a client's thread.
-type Fitted<T> = Result<T, Box<ArgumentError>>;
+/// The value now has its type, or the error. Values are converted in place and the error is boxed,
+/// because each level of a nested value is on the stack of a client's thread.
+type Fitted = Result<(), Box<ArgumentError>>;
 
 /// Coerces the arguments of one packet. Missing values become nil, and extra values are dropped.
-pub fn coerce_arguments(arguments: &[Argument], mut values: Vec<Value>) -> Fitted<Vec<Value>> {
-    values.resize(arguments.len(), Value::Nil);
-    // In place, and with a loop: a nested chain of iterators takes three times its stack at each
-    // level.
-    for (argument, value) in arguments.iter().zip(&mut values) {
-        *value = fit_named(argument, std::mem::replace(value, Value::Nil))?;
+///
+/// # Errors
+/// The first value that does not fit its type. The others may be converted.
+pub fn coerce_arguments(arguments: &[Argument], values: &mut Vec<Value>) -> Fitted {
+    values.resize_with(arguments.len(), || Value::Nil);
+    // A loop, because a nested chain of iterators takes three times its stack at each level.
+    for (argument, value) in arguments.iter().zip(values) {
+        fit_named(argument, value)?;
     }
-    Ok(values)
+    Ok(())
 }
 
-fn fit_named(argument: &Argument, value: Value) -> Fitted<Value> {
+fn fit_named(argument: &Argument, value: &mut Value) -> Fitted {
     coerce(&argument.ty, value).map_err(|wrong| at_path(&argument.name, wrong))
 }
 
 /// Creates the error for a value of the wrong type.
 #[cold]
+#[inline(never)]
 fn wrong_value(expected: impl ToString, value: &Value) -> Box<ArgumentError> {
     Box::new(ArgumentError { found: describe(value), ..*wrong(expected, describe_type(value)) })
 }
 
 /// Creates the error for a wrong number of values or bytes.
 #[cold]
+#[inline(never)]
 fn wrong(expected: impl ToString, found: impl ToString) -> Box<ArgumentError> {
     let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
     Box::new(ArgumentError { argument, expected, found_type: found.clone(), found })
@@ -79,40 +83,48 @@ fn wrong(expected: impl ToString, found: impl ToString) -> Box<ArgumentError> {
 
 /// Prepends a name or an index to the path of an error.
 #[cold]
+#[inline(never)]
 fn at_path(step: impl ToString, mut wrong: Box<ArgumentError>) -> Box<ArgumentError> {
     let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
     wrong.argument = step.to_string() + &below;
     wrong
 }
 
-fn coerce(kind: &Type, value: Value) -> Fitted<Value> {
+fn coerce(kind: &Type, value: &mut Value) -> Fitted {
     if value.is_nil() && kind.or_nil {
-        return Ok(Value::Nil);
+        return Ok(());
     }
-    if kind.or_zero && as_integer(&value) == Some(0) {
-        return Ok(Value::from(0));
+    if kind.or_zero && as_integer(value) == Some(0) {
+        *value = Value::from(0);
+        return Ok(());
     }
-    if !kind.is_loose {
-        return fit_shape(kind, value);
+    if kind.is_loose
+        && let Some(converted) = converted(&kind.shape, value)
+    {
+        *value = converted;
     }
-    match fit_shape(kind, converted(&kind.shape, value)) {
-        Err(_) if kind.or_nil => Ok(Value::Nil),
+    match fit_shape(kind, value) {
+        Err(_) if kind.is_loose && kind.or_nil => {
+            *value = Value::Nil;
+            Ok(())
+        }
         fitted => fitted,
     }
 }
 
 /// Converts a value to this shape by the rules of JavaScript: any value to a bool, a bool or digits
-/// to an integer, a bool or an integer to text. Returns other values unchanged.
-fn converted(shape: &Shape, value: Value) -> Value {
-    match (shape, &value) {
-        (Shape::Bool | Shape::Flag, _) => Value::from(is_truthy(&value)),
-        (Shape::Int { .. }, Value::Boolean(truth)) => Value::from(i64::from(*truth)),
-        (Shape::Int { .. }, Value::String(text)) => text.as_str().and_then(index).map_or(value, Value::from),
-        (Shape::Str { .. }, Value::Boolean(truth)) => Value::from(truth.to_string()),
+/// to an integer, a bool or an integer to text. Returns `None` for other values.
+#[inline(never)]
+fn converted(shape: &Shape, value: &Value) -> Option<Value> {
+    match (shape, value) {
+        (Shape::Bool | Shape::Flag, _) => Some(Value::from(is_truthy(value))),
+        (Shape::Int { .. }, Value::Boolean(truth)) => Some(Value::from(i64::from(*truth))),
+        (Shape::Int { .. }, Value::String(text)) => text.as_str().and_then(index).map(Value::from),
+        (Shape::Str { .. }, Value::Boolean(truth)) => Some(Value::from(truth.to_string())),
         (Shape::Str { .. }, Value::Integer(_) | Value::F32(_) | Value::F64(_)) => {
-            as_integer(&value).map_or(value, |number| Value::from(number.to_string()))
+            as_integer(value).map(|number| Value::from(number.to_string()))
         }
-        _ => value,
+        _ => None,
     }
 }
 
@@ -137,23 +149,29 @@ fn index(text: &str) -> Option<i64> {
 }
 
 /// Coerces a value to a shape. The caller has already handled `|nil` and `|0`.
-fn fit_shape(kind: &Type, value: Value) -> Fitted<Value> {
-    match (&kind.shape, value) {
-        (Shape::Any, value) => fit_any(value),
-        (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
-        (Shape::Tuple(members), Value::Array(values)) => coerce_arguments(members, values).map(Value::Array),
-        (Shape::Groups { members, max }, Value::Array(values)) => fit_groups(members, *max, values),
+fn fit_shape(kind: &Type, value: &mut Value) -> Fitted {
+    match (&kind.shape, &mut *value) {
+        (Shape::Any, value) => return fit_any(value),
+        (Shape::Map(members), Value::Map(pairs)) => return fit_map(members, pairs),
+        (Shape::Tuple(members), Value::Array(values)) => return coerce_arguments(members, values),
+        (Shape::Groups { members, max }, Value::Array(values)) => return fit_groups(members, *max, values),
         (Shape::List { each, max }, Value::Array(values)) => {
             check_count(values.len(), *max, "value")?;
-            fit_each(values, 1, |_, value| coerce(each, value))
+            return fit_each(values, 1, |_, value| coerce(each, value));
         }
-        (Shape::Str { max }, value) if value.as_str().is_some() => Ok(truncate(value, *max)),
-        (Shape::Bin { max }, Value::Binary(bytes)) => {
-            check_count(bytes.len(), *max, "byte")?;
-            Ok(Value::Binary(bytes))
-        }
-        (shape, value) => scalar(shape, &value).ok_or_else(|| wrong_value(kind, &value)),
+        (Shape::Bin { max }, Value::Binary(bytes)) => return check_count(bytes.len(), *max, "byte"),
+        _ => {}
     }
+    let fitted = match &kind.shape {
+        Shape::Str { max } => value.as_str().is_some().then(|| truncated(value, *max)),
+        shape => scalar(shape, value).map(Some),
+    };
+    match fitted {
+        Some(Some(fitted)) => *value = fitted,
+        Some(None) => {}
+        None => return Err(wrong_value(kind, value)),
+    }
+    Ok(())
 }
 
 /// Coerces a number or a bool; `None` if the value does not fit.
@@ -169,17 +187,23 @@ fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     }
 }
 
-fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Fitted<Value> {
+#[inline(never)]
+fn fit_map(members: &[Argument], pairs: &mut Vec<(Value, Value)>) -> Fitted {
     let mut fitted = Vec::with_capacity(members.len());
     for member in members {
         let place = pairs.iter().position(|(key, _)| key.as_str() == Some(&member.name));
         let value = place.map_or(Value::Nil, |place| pairs.swap_remove(place).1);
-        fitted.push((Value::from(member.name.as_str()), fit_named(member, value)?));
+        fitted.push((Value::from(member.name.as_str()), value));
     }
-    Ok(Value::Map(fitted))
+    *pairs = fitted;
+    for (member, (_, value)) in members.iter().zip(pairs) {
+        fit_named(member, value)?;
+    }
+    Ok(())
 }
 
-fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> Fitted<Value> {
+#[inline(never)]
+fn fit_groups(members: &[Argument], max: Option<usize>, values: &mut [Value]) -> Fitted {
     let stride = members.len();
     if !values.len().is_multiple_of(stride) {
         return Err(wrong(format!("groups of {stride}"), count_noun(values.len(), "value")));
@@ -188,14 +212,15 @@ fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> F
     fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
 }
 
-fn fit_each(values: Vec<Value>, stride: usize, fit: impl Fn(usize, Value) -> Fitted<Value>) -> Fitted<Value> {
-    let values = values.into_iter().enumerate();
-    let fitted =
-        values.map(|(index, value)| fit(index, value).map_err(|wrong| at_path(index / stride, wrong)));
-    fitted.collect::<Result<_, _>>().map(Value::Array)
+fn fit_each(values: &mut [Value], stride: usize, fit: impl Fn(usize, &mut Value) -> Fitted) -> Fitted {
+    for (index, value) in values.iter_mut().enumerate() {
+        fit(index, value).map_err(|wrong| at_path(index / stride, wrong))?;
+    }
+    Ok(())
 }
 
-fn check_count(number: usize, max: Option<usize>, what: &str) -> Fitted<()> {
+#[inline(never)]
+fn check_count(number: usize, max: Option<usize>, what: &str) -> Fitted {
     match max {
         Some(max) if number > max => {
             Err(wrong(format!("at most {}", count_noun(max, what)), count_noun(number, what)))
@@ -204,32 +229,32 @@ fn check_count(number: usize, max: Option<usize>, what: &str) -> Fitted<()> {
     }
 }
 
-/// Truncates a text of more than `max` characters.
-fn truncate(text: Value, max: Option<usize>) -> Value {
-    let end = max.and_then(|max_chars| Some(text.as_str()?.char_indices().nth(max_chars)?.0));
-    match (end, text.as_str()) {
-        (Some(end), Some(long)) => Value::from(&long[..end]),
-        _ => text,
-    }
+/// The beginning of a text of more than `max` characters; `None` for a shorter one.
+#[inline(never)]
+fn truncated(text: &Value, max: Option<usize>) -> Option<Value> {
+    let text = text.as_str()?;
+    let (end, _) = text.char_indices().nth(max?)?;
+    Some(Value::from(&text[..end]))
 }
 
 /// Accepts any value except NaN, infinities and extension types.
-fn fit_any(value: Value) -> Fitted<Value> {
+#[inline(never)]
+fn fit_any(value: &mut Value) -> Fitted {
     match value {
-        Value::F32(_) | Value::F64(_) => {
-            as_finite(&value).ok_or_else(|| wrong_value("a finite number", &value))
-        }
-        Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
+        Value::F32(_) | Value::F64(_) => match as_finite(value) {
+            Some(finite) => *value = finite,
+            None => return Err(wrong_value("a finite number", value)),
+        },
+        Value::Array(values) => return fit_each(values, 1, |_, value| fit_any(value)),
         Value::Map(pairs) => {
-            let pairs = pairs.into_iter().enumerate();
-            let fitted = pairs.map(|(index, (key, value))| {
-                Ok((key, fit_any(value).map_err(|wrong| at_path(index, wrong))?))
-            });
-            fitted.collect::<Result<_, _>>().map(Value::Map)
+            for (index, (_, value)) in pairs.iter_mut().enumerate() {
+                fit_any(value).map_err(|wrong| at_path(index, wrong))?;
+            }
         }
-        Value::Ext(..) => Err(wrong_value("a value without extension types", &value)),
-        other => Ok(other),
+        Value::Ext(..) => return Err(wrong_value("a value without extension types", value)),
+        _ => {}
     }
+    Ok(())
 }
 
 /// Returns a number in canonical form: an integer if it has no fraction. `None` for NaN and

@@ -234,26 +234,39 @@ impl Dialect {
         let entry = side.place_of(code).ok().map(|place| &side.entries[side.by_code[place].1]);
         let entry =
             entry.or_else(|| if by_name { self.entry_by_name(direction, &code.to_string()) } else { None });
-        let unknown = || PacketError::UnknownCode { code: coerce::excerpt(&code.to_string()) };
-        let row = &*entry.ok_or_else(unknown)?.row;
+        let row = &*entry.ok_or_else(|| unknown_code(code))?.row;
         let values = match arguments {
             None | Some(Value::Nil) => Vec::new(),
             Some(Value::Array(values)) => values,
-            Some(_) => {
-                let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
-                let found = format!("a value of another type after the code {code}");
-                let (argument, expected) = (String::new(), "an array".to_owned());
-                let wrong = Box::new(ArgumentError { argument, expected, found_type: found.clone(), found });
-                return Err(PacketError::WrongArguments { packet: row.name.clone(), wrong });
-            }
+            Some(_) => return Err(self.no_array(row)),
         };
         Ok(DecodedPacket { row, values: coerce_row(row, values)? })
     }
+
+    /// The error for arguments that are no array.
+    #[cold]
+    #[inline(never)]
+    fn no_array(&self, row: &Row) -> PacketError {
+        let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
+        let found = format!("a value of another type after the code {code}");
+        let (argument, expected) = (String::new(), "an array".to_owned());
+        let wrong = Box::new(ArgumentError { argument, expected, found_type: found.clone(), found });
+        PacketError::WrongArguments { packet: row.name.clone(), wrong }
+    }
 }
 
-fn coerce_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
-    coerce::coerce_arguments(&row.arguments, values)
-        .map_err(|wrong| PacketError::WrongArguments { packet: row.name.clone(), wrong })
+/// The error for a code that the dialect lacks.
+#[cold]
+#[inline(never)]
+fn unknown_code(code: CodeRef<'_>) -> PacketError {
+    PacketError::UnknownCode { code: coerce::excerpt(&code.to_string()) }
+}
+
+fn coerce_row(row: &Row, mut values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
+    match coerce::coerce_arguments(&row.arguments, &mut values) {
+        Ok(()) => Ok(values),
+        Err(wrong) => Err(PacketError::WrongArguments { packet: row.name.clone(), wrong }),
+    }
 }
 
 /// The code that a value represents: text, or a number from 0.

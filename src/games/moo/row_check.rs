@@ -186,7 +186,8 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
         return Err(format!("the server sends more arguments than {name} has in these tables"));
     }
     let written = json::to_text(&Value::Array(values.clone()));
-    let mut fitted = coerce_arguments(&row.arguments, values)
+    let mut fitted = values;
+    coerce_arguments(&row.arguments, &mut fitted)
         .map_err(|wrong| format!("the server's own packet {name} does not match the tables: {wrong}"))?;
     fitted.truncate(count);
     // Compared as text, because the keys of a map have no order.
