@@ -12,6 +12,7 @@ use super::known_clans::KnownClans;
 use super::objects::ObjectRef;
 use super::published_state::{PlayerIdentity, PublicPlayer, PublicState};
 use crate::games::moo::world::{ClanId, EntityId, Fixed, PlayerId};
+use crate::limits;
 
 /// The known set of one client, and its point of view. `P` and `A` are additional data of the
 /// layout per player and per animal.
@@ -70,6 +71,22 @@ impl<P, A> KnownSet<P, A> {
         let players = self.players.iter().fold(0, |sum, known| sum ^ known.identity.joined_tick);
         let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
         black_box((players, animals));
+    }
+
+    /// Stores the players after an update. Copies them, because a list that another view has filled
+    /// may have several times the memory. Allocates only if their number has changed by more than
+    /// [`limits::KNOWN_PLAYERS_SPARE`] since the last allocation.
+    pub fn set_players(&mut self, players: &[KnownPlayer<P>])
+    where
+        P: Copy,
+    {
+        let spare = limits::KNOWN_PLAYERS_SPARE;
+        let fitting = players.len()..=players.len() + 2 * spare;
+        if !fitting.contains(&self.players.capacity()) {
+            self.players = Vec::with_capacity(players.len() + spare);
+        }
+        self.players.clear();
+        self.players.extend_from_slice(players);
     }
 
     /// Whether this is the client's own player, alive or dead.

@@ -292,7 +292,7 @@ impl MoomooView {
             next.push(known.filter(|_| is_alive).unwrap_or_else(|| added(player)));
             next_indices.push(index);
         }
-        swap(known, next);
+        self.known.set_players(next);
         swap(&mut look.players, next_indices);
     }
 

@@ -95,7 +95,7 @@ pub struct PendingLists {
     pub gone: RecordList,
     pub in_view: RecordList,
     pub built: RecordList,
-    /// The known set of players in view after the update.
+    /// The known players after the update.
     next: Vec<KnownPlayer<LastSent>>,
     /// Events that are sent as lists.
     pub swings: RecordList,
@@ -212,7 +212,7 @@ impl SentState {
             };
             lists.next.push(player);
         }
-        std::mem::swap(&mut known.players, &mut lists.next);
+        known.set_players(&lists.next);
     }
 
     /// Collects the client's own body: once when it spawns, then its exact state after each change.
