@@ -25,9 +25,15 @@ use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
 use crate::datagram::message;
 use crate::game::command_acks::has_command_acks;
 use crate::game::{CloseReason, SavedReader};
+use crate::limits;
 use crate::packet::{DecodedPacket, Direction, PacketError, Row};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::Message;
+
+/// Effects of most packets.
+const USUAL_OUTPUTS: usize = 1;
+/// Steps of most messages: the event that a packet was received, and its effect.
+const USUAL_STEPS: usize = 2;
 
 /// A pending step of the handling of a message.
 #[derive(Debug)]
@@ -101,9 +107,9 @@ impl MessageHandler {
             room,
             budgets,
             session,
-            // Most packets have one effect, and growth from zero would allocate four.
-            outputs: Vec::with_capacity(1),
-            steps: VecDeque::with_capacity(1),
+            // Growth from zero would allocate four of each.
+            outputs: Vec::with_capacity(USUAL_OUTPUTS),
+            steps: VecDeque::with_capacity(USUAL_STEPS),
             open_request: None,
             replies: Vec::new(),
             lane_replies: Vec::new(),
@@ -239,6 +245,20 @@ impl MessageHandler {
         if let Some(OpenRequest::Authenticate | OpenRequest::Lockstep) = self.open_request.take() {
             self.session.reject();
             self.steps.clear();
+        }
+    }
+
+    /// Releases the memory of unusual messages, such as `hello`, once everything is drained. Other
+    /// messages have at most two steps and a short reply, and allocate nothing.
+    pub fn release_memory(&mut self) {
+        if self.steps.capacity() > USUAL_STEPS {
+            self.steps.shrink_to(USUAL_STEPS);
+        }
+        if self.outputs.capacity() > USUAL_OUTPUTS {
+            self.outputs.shrink_to(USUAL_OUTPUTS);
+        }
+        if self.replies.capacity() > limits::RETAINED_REPLY_BYTES {
+            self.replies = Vec::new();
         }
     }
 

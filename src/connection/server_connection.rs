@@ -305,6 +305,7 @@ impl ServerConnection {
                 }
                 DrainPhase::Flushing => {
                     self.phase = DrainPhase::Idle;
+                    self.handler.release_memory();
                     let messages = std::mem::take(&mut self.messages);
                     if let Some(reason) = self.failure.take() {
                         return Err(reason);

@@ -225,6 +225,8 @@ impl Session {
             _ => {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
                 let mut effects = std::mem::take(&mut self.effects);
+                // Most packets have one effect, and growth from zero would allocate four.
+                effects.reserve_exact(1);
                 self.packet_handler.handle_packet(packet, now, slack, &mut effects);
                 effects.drain(..).for_each(|effect| self.push_effect(sequence, tick, effect, outputs));
                 self.effects = effects;

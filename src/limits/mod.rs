@@ -201,6 +201,9 @@ pub const COMPRESSOR_STACK_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum bytes of one read by a client thread. Messages of clients are short, and each page of
 /// 4 KiB on a stack counts for every connection.
 pub const CLIENT_READ_BYTES: usize = 1024;
+/// Maximum bytes of the reply buffer that a connection keeps between two reads. A pong fits, so that
+/// pings allocate nothing; a `welcome` is sent once, and does not stay.
+pub const RETAINED_REPLY_BYTES: usize = 64;
 /// Maximum bytes of one read by any other thread with a connection.
 pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings of one thread on Linux. With more mappings than `vm.max_map_count`, a new thread
