@@ -180,3 +180,25 @@ impl<P, A> KnownSet<P, A> {
 fn index_of<P>(sorted: &[KnownPlayer<P>], player: PlayerId) -> Option<usize> {
     sorted.binary_search_by_key(&player, |known| known.identity.player).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_known_players_shrinks_after_a_crowd_and_is_not_allocated_for_a_few_changes() {
+        let identity = PlayerIdentity { player: PlayerId(1), joined_tick: 0 };
+        let players = [KnownPlayer { identity, health: 100, died: false, last: () }; 200];
+        let mut known = KnownSet::<()>::default();
+        let spare = limits::KNOWN_PLAYERS_SPARE;
+        known.set_players(&players);
+        assert_eq!(known.players.capacity(), 200 + spare);
+        known.set_players(&players[..27]);
+        assert_eq!((known.players.len(), known.players.capacity()), (27, 27 + spare));
+        let allocated = known.players.as_ptr();
+        for count in [27 - spare, 27, 27 + spare, 27 - spare] {
+            known.set_players(&players[..count]);
+            assert_eq!((known.players.len(), known.players.as_ptr()), (count, allocated));
+        }
+    }
+}
