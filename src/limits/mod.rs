@@ -195,12 +195,19 @@ pub const STATUS_LOG_INTERVAL: Duration = Duration::from_secs(10);
 pub const MAX_DRAIN_BYTES: usize = 256 * 1024;
 /// Stack of a client thread in bytes. Backtraces fit, and only touched pages cost memory.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
+/// Stack in bytes of a thread that handles requests and the first packets of clients. glibc gives a
+/// new thread the stack of an ended one if that has at most four times the size. A client thread
+/// must not get this one, because the pages that were used once stay in memory.
+pub const CONNECTION_STACK_BYTES: usize = 5 * CLIENT_STACK_BYTES;
+/// Time after the upgrade for which the connection's thread handles the packets of a client, unless
+/// the client plays earlier. A client's `hello` arrives in this time, and a bot's join, too.
+pub const CLIENT_SETUP_TIME: Duration = Duration::from_millis(250);
 /// Stack of a thread that compresses, in bytes. A compressor has 320 KB, and code without
 /// optimisations builds it on the stack.
 pub const COMPRESSOR_STACK_BYTES: usize = 2 * 1024 * 1024;
-/// Maximum bytes of one read by a client thread. Messages of clients are short, and each page of
-/// 4 KiB on a stack counts for every connection.
-pub const CLIENT_READ_BYTES: usize = 1024;
+/// Maximum bytes of one read by a client thread. Messages of clients are short, and the buffer counts
+/// for every connection.
+pub const CLIENT_READ_BYTES: usize = 512;
 /// Maximum bytes of the reply buffer that a connection keeps between two reads. A pong fits, so that
 /// pings allocate nothing; a `welcome` is sent once, and does not stay.
 pub const RETAINED_REPLY_BYTES: usize = 64;
@@ -210,7 +217,7 @@ pub const READ_BYTES: usize = 4 * 1024;
 /// aborts.
 pub const MAPPINGS_PER_THREAD: usize = 4;
 /// Memory mappings reserved for everything except connection threads: heap, libraries, other
-/// threads.
+/// threads, and threads of requests that have just become clients, which end.
 pub const RESERVED_MAPPINGS: usize = 2_048;
 /// File descriptors reserved for everything except clients and requests: listener, standard
 /// streams, files, inspectors.

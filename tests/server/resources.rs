@@ -60,6 +60,29 @@ fn entries(program: &Program, folder: &str) -> usize {
     fs::read_dir(format!("/proc/{}/{folder}", program.pid())).expect("the program lives").count()
 }
 
+/// The number of the program's threads with this name.
+fn threads_named(program: &Program, name: &str) -> usize {
+    let tasks = fs::read_dir(format!("/proc/{}/task", program.pid())).expect("the program lives");
+    let names = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+/// Resident memory of each stack of a client's thread in KiB, recognised by its size.
+fn client_stacks(program: &Program) -> Vec<u64> {
+    let maps = fs::read_to_string(format!("/proc/{}/smaps", program.pid())).expect("the program lives");
+    let kib =
+        |line: &str, name: &str| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
+    let sizes: Vec<u64> = maps.lines().filter_map(|line| kib(line, "Size:")).collect();
+    let used = maps.lines().filter_map(|line| kib(line, "Rss:"));
+    let stack = limits::CLIENT_STACK_BYTES as u64 / 1024;
+    sizes
+        .into_iter()
+        .zip(used)
+        .filter(|(size, used)| *size == stack && *used > 0)
+        .map(|(_, used)| used)
+        .collect()
+}
+
 /// Hundredths of a second of work that a program has done.
 fn work(program: &Program) -> u64 {
     let text = fs::read_to_string(format!("/proc/{}/stat", program.pid())).expect("the program lives");
@@ -316,4 +339,28 @@ fn a_client_over_its_rate_limit_is_warned_and_then_closed_with_1008() {
     let between = &client.heard[said[0]..said[1]];
     assert!(between.windows(9).any(|seen| seen == b"slow down"), "the first is the warning");
     server.stop();
+}
+
+/// Pages that were used once stay in memory, so what needs a deep stack happens in threads that end.
+#[test]
+fn a_client_leaves_the_thread_of_its_request_for_one_with_a_flat_stack_and_joins_from_there() {
+    let program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--bots", "0"]));
+    let mut clients: Vec<Peer> = (0..8).map(|_| Peer::connect(program.address, "/server")).collect();
+    let have_own_threads =
+        || threads_named(&program, "client") == 8 && threads_named(&program, "connection") == 0;
+    until("threads of their own", have_own_threads);
+    let letters = PacketTables::builtin().dialect("letters").expect("built in");
+    let join = ClientPacket::EnterGame { name: Some("Ann".to_owned()), skin: Some(1), moofoll: true };
+    for client in &mut clients {
+        client.send(&join.encode(&letters));
+        let is_setup = |message: &[u8]| {
+            letters.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == "setup")
+        };
+        client.receive_until(is_setup).expect("a player");
+    }
+    until("the end of the threads for their joins", have_own_threads);
+    // Without optimisation, frames are several times as large.
+    let most = if cfg!(debug_assertions) { 40 } else { 8 };
+    let stacks = client_stacks(&program);
+    assert!(stacks.len() >= clients.len() && stacks.iter().all(|used| *used <= most), "{stacks:?} KiB");
 }

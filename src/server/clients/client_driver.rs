@@ -281,6 +281,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         None
     }
 
+    // A frame of its own, and so for the larger requests: a client's thread has a small stack.
+    #[inline(never)]
     fn execute_request(&self, request: ClientRequest) -> Option<Answer> {
         let client = self.client;
         match request {
@@ -311,6 +313,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     /// Checks the token of the upgrade request.
+    #[inline(never)]
     fn authenticate(&self) -> Result<(), Denial> {
         let offered = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
         match self.guard.authenticate(self.client.address.ip(), offered, self.read_time.now) {
@@ -328,6 +331,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     /// Checks whether the client may use lockstep, which reveals the whole world.
+    #[inline(never)]
     fn check_lockstep(&self) -> Result<(), Denial> {
         let is_allowed = match self.client.room.lockstep.rules().access {
             LockstepAccess::Off => false,
@@ -344,6 +348,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     /// Joins the client, which remains a spectator if the rate limit of joins is exhausted.
+    #[inline(never)]
     fn join(&self, profile: &JoinRequest, resume_tick: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.resume_key()?;
         self.charge(LimitedAction::Join)?;
@@ -379,6 +384,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
 
     /// Grants the client a lane, or reports why there is none. Captures and inspectors get zeros
     /// instead of the key and the password.
+    #[inline(never)]
     fn offer_lane(&self, offer: Option<&str>) {
         let (client, endpoint) = (self.client, &self.client.endpoint);
         let grant = if endpoint.is_json {
@@ -423,6 +429,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     /// Sends an error to a client that tried to resume but got a new player.
+    #[inline(never)]
     fn send_player_gone(&self) {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
         let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
@@ -446,6 +453,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         Ok(())
     }
 
+    #[inline(never)]
     fn checksum(&self, tick: u32, checksum: u64) {
         let Client { id, room, .. } = self.client;
         let label = || match self.client.player() {
@@ -455,6 +463,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         room.lockstep.checksum(*id, label, tick, checksum);
     }
 
+    #[inline(never)]
     fn report_desync_details(&self, tick: u32, fields: Vec<ReportedField>) {
         let field = |ReportedField { entity, field, server, own }| FieldDiff {
             entity,

@@ -30,7 +30,7 @@ use crate::util::os;
 use crate::util::os::threads;
 
 /// A server whose connections an [`AcceptLoop`] accepts.
-pub trait ConnectionHandler: fmt::Debug + Send + Sync + 'static {
+pub trait ConnectionHandler: fmt::Debug + Send + Sync + Sized + 'static {
     /// Name of the connections' threads.
     const THREAD_NAME: &'static str;
     /// Stack of a connection's thread in bytes.
@@ -47,8 +47,15 @@ pub trait ConnectionHandler: fmt::Debug + Send + Sync + 'static {
     /// loop then closes the socket. Runs in the listener's thread, so it must not block.
     fn admit(&self, stream: &TcpStream, address: SocketAddr) -> Option<(u64, Self::Permit)>;
 
-    /// Serves a connection in its own thread. A panic ends only this connection.
-    fn serve(self: &Arc<Self>, stream: Arc<TcpStream>, address: SocketAddr, permit: Self::Permit);
+    /// Serves a connection in its own thread. A panic ends only this connection. `registration` is
+    /// dropped when the connection ends, by this thread or by another one that continues it.
+    fn serve(
+        self: &Arc<Self>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        permit: Self::Permit,
+        registration: Registration<Self>,
+    );
 
     /// Counts an admitted connection for which no thread could be started.
     fn on_thread_error(&self) {}
@@ -172,8 +179,8 @@ fn spawn_connection<H: ConnectionHandler>(
     }
     let stream = Arc::new(stream);
     handler.connections().add(number, Arc::clone(&stream));
-    let registered = Registered { handler: Arc::clone(handler), number };
-    let run = move || registered.handler.serve(stream, address, permit);
+    let registration = Registration { handler: Arc::clone(handler), number };
+    let run = move || Arc::clone(&registration.handler).serve(stream, address, permit, registration);
     let spawned = threads::spawn_with_stack(H::THREAD_NAME, H::STACK_BYTES, run);
     if let Err(error) = spawned {
         warn!("cannot start a thread for a connection: {error}");
@@ -181,13 +188,14 @@ fn spawn_connection<H: ConnectionHandler>(
     }
 }
 
-/// Unregisters a connection when its thread ends or panics.
-struct Registered<H: ConnectionHandler> {
+/// Unregisters a connection when it is dropped: when the thread that owns it ends or panics.
+#[derive(Debug)]
+pub struct Registration<H: ConnectionHandler> {
     handler: Arc<H>,
     number: u64,
 }
 
-impl<H: ConnectionHandler> Drop for Registered<H> {
+impl<H: ConnectionHandler> Drop for Registration<H> {
     fn drop(&mut self) {
         self.handler.connections().streams.remove(self.number);
     }
@@ -293,7 +301,13 @@ mod tests {
             Some((address.port().into(), ()))
         }
 
-        fn serve(self: &Arc<OneByte>, stream: Arc<TcpStream>, _: SocketAddr, (): ()) {
+        fn serve(
+            self: &Arc<OneByte>,
+            stream: Arc<TcpStream>,
+            _: SocketAddr,
+            (): (),
+            _registration: Registration<OneByte>,
+        ) {
             let mut byte = [0];
             let read = (&mut &*stream).read(&mut byte);
             assert!(read.is_err() || byte != *b"!", "a panic of this connection alone");

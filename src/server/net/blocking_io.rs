@@ -30,7 +30,8 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
 /// that a flood cannot prolong the drain. Passes each chunk to `on_bytes`.
 pub fn drain(stream: &TcpStream, time: Duration, max_bytes: usize, mut on_bytes: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
-    let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
+    // On the heap, because the next thread gets this stack with the pages that it has used.
+    let (mut buffer, mut dropped) = (vec![0; limits::READ_BYTES], 0);
     while dropped < max_bytes {
         let left = deadline.saturating_duration_since(Instant::now());
         let Ok(Some(count @ 1..)) = read(stream, &mut buffer, left) else { return };

@@ -1,7 +1,16 @@
-//! A client's own thread after the handshake: reads bytes and passes them to its connection. The
+//! The thread of a client after the handshake: reads bytes and passes them to its connection. The
 //! thread of the [bots](super::bots) uses the same [`ClientEvents`].
 //!
-//! Until the connection closes, the thread blocks only in `read`. The client's update worker
+//! ```text
+//!  connection thread:  requests ─► 101 ─► setup ─┬─ the client plays, or CLIENT_SETUP_TIME is over
+//!  client thread:                                └─► read ─► receive ─► read … ─► end
+//! ```
+//!
+//! The connection's thread also handles the first packets of a client. Then the client gets a
+//! thread of its own, because pages of a stack that were used once stay in memory, and so do freed
+//! bytes in the allocator's cache of a thread. The stack of a client's thread fits two pages.
+//!
+//! Until the connection closes, a client's thread blocks only in `read`. The client's update worker
 //! handles a silent, slow or closing client and shuts down its socket.
 
 use std::cell::Cell;
@@ -9,21 +18,26 @@ use std::io::ErrorKind;
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 
-use tracing::{debug, info};
+use tracing::{debug, error, info};
 
-use super::blocking_io::drain;
+use super::accept::Registration;
+use super::blocking_io::{self, drain};
 use super::metrics::Metrics;
+use super::rooms::RoomPermit;
 use super::server_events::{ClientProfile, ServerEventKind};
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
-use crate::connection::{ConnectionEvent, DisconnectReason};
+use crate::connection::{Answer, ClientRequest, ConnectionEvent, ConnectionOutput, DisconnectReason};
 use crate::datagram::DatagramError;
 use crate::game::CloseReason;
 use crate::limits;
+use crate::server::admission::Permit;
 use crate::server::clients::client::Transport;
 use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
-use crate::util::os;
+use crate::util::os::{self, threads};
+use crate::util::sync::Mutex;
 
 /// Records a client's events in metrics, log and tap.
 #[derive(Clone, Copy)]
@@ -34,17 +48,161 @@ pub struct ClientEvents<'a> {
     pub client: &'a TcpClient,
 }
 
-/// Releases the seat, the registry entry and the metrics when the thread ends or panics.
-struct ClientCleanup<'a> {
-    events: ClientEvents<'a>,
-    /// The rule that ended the connection, for tap subscriptions.
-    rule: Cell<&'static str>,
+/// The slots of a client and the registration of its connection, released after the client.
+pub struct HeldByClient {
+    /// The slots in the server and in the room.
+    pub permits: (Permit, RoomPermit),
+    /// The registration of the connection.
+    pub registration: Registration<ServerState>,
 }
 
-impl Drop for ClientCleanup<'_> {
+/// The work of a client's thread. Releases the seat, the registry entry and the metrics on drop:
+/// when the thread ends or panics.
+pub struct ClientThread {
+    host: Arc<ServerState>,
+    stream: Arc<TcpStream>,
+    client: Arc<TcpClient>,
+    /// The rule that ended the connection, for tap subscriptions.
+    rule: &'static str,
+    _held: HeldByClient,
+}
+
+impl Drop for ClientThread {
     fn drop(&mut self) {
-        self.events.release(self.rule.get());
+        if thread::panicking() {
+            self.host.metrics.panics.inc();
+            let address = self.client.address;
+            error!(%address, "a panic ended this connection; this is a bug in the server");
+        }
+        self.events().release(self.rule);
     }
+}
+
+impl ClientThread {
+    /// Registers the client and starts its session.
+    pub fn register(
+        host: Arc<ServerState>,
+        stream: Arc<TcpStream>,
+        client: Arc<TcpClient>,
+        held: HeldByClient,
+    ) -> Box<ClientThread> {
+        let rule = CloseReason::InternalError.name();
+        let thread = Box::new(ClientThread { host, stream, client, rule, _held: held });
+        thread.events().register(&thread.client);
+        thread
+    }
+
+    fn events(&self) -> ClientEvents<'_> {
+        ClientEvents { host: &self.host, client: &self.client }
+    }
+
+    /// Handles the client's first bytes, which begin with those after the request head, then starts
+    /// the client's own thread.
+    pub fn run_setup(mut self: Box<ClientThread>, early_bytes: Vec<u8>) {
+        let deadline = self.host.now() + limits::CLIENT_SETUP_TIME;
+        let mut buffer = [0; limits::READ_BYTES];
+        let mut received = self.receive_setup(&early_bytes);
+        drop(early_bytes);
+        while received.is_ok() && self.client.player().is_none() {
+            let left = deadline.saturating_sub(self.host.now());
+            received = match blocking_io::read(&self.stream, &mut buffer, left) {
+                Ok(None) => break,
+                Ok(Some(0)) | Err(_) => Err(DisconnectReason::PeerLost),
+                Ok(Some(count)) => self.receive_setup(&buffer[..count]),
+            };
+        }
+        match received {
+            Ok(()) => self.start(),
+            Err(ending) => self.end(ending),
+        }
+    }
+
+    fn receive_setup(&self, bytes: &[u8]) -> Result<(), DisconnectReason> {
+        self.host.metrics.bytes_in.inc_by(bytes.len() as u64);
+        self.events().driver().receive(bytes)
+    }
+
+    /// Starts the client's own thread. If the machine has no more threads, the client keeps this
+    /// one.
+    fn start(self: Box<ClientThread>) {
+        let waiting = Arc::new(Mutex::new(Some(self)));
+        let for_thread = Arc::clone(&waiting);
+        let run = move || run_waiting(for_thread);
+        if let Err(error) = threads::spawn_with_stack("client", limits::CLIENT_STACK_BYTES, run) {
+            debug!("a client keeps the thread of its connection: {error}");
+            run_waiting(waiting);
+        }
+    }
+
+    /// Runs the client's session until its connection ends.
+    fn run(&mut self) {
+        // The first bytes were read with a timeout. From here on the update worker enforces the
+        // deadlines.
+        let is_ready = self.stream.set_read_timeout(None).is_ok();
+        let ending = if is_ready { self.read_loop() } else { DisconnectReason::PeerLost };
+        self.end(ending);
+    }
+
+    /// Reads until either side ends the connection. Returns the reason.
+    #[inline(never)] // Its frame alone is on the stack while the client plays.
+    fn read_loop(&self) -> DisconnectReason {
+        // On the heap, because the stack would need another page.
+        let (mut buffer, has_joined) = (vec![0; limits::CLIENT_READ_BYTES], Cell::new(false));
+        loop {
+            let received = match os::read(&self.stream, &mut buffer) {
+                Ok(0) => Err(DisconnectReason::PeerLost),
+                Ok(count) => self.receive(&buffer[..count], &has_joined),
+                Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+                Err(_) => Err(DisconnectReason::PeerLost),
+            };
+            if let Err(ending) = received {
+                return ending;
+            }
+        }
+    }
+
+    /// Passes bytes to the client's connection. The first join runs on another stack. Few clients
+    /// need a second one, because its rate limit is used up, and a flood of joins needs no threads.
+    fn receive(&self, bytes: &[u8], has_joined: &Cell<bool>) -> Result<(), DisconnectReason> {
+        self.host.metrics.bytes_in.inc_by(bytes.len() as u64);
+        let driver = self.events().driver();
+        driver.receive_with(bytes, |output| match &output {
+            ConnectionOutput::Request(ClientRequest::Join { .. }) if !has_joined.replace(true) => {
+                join_elsewhere(&driver, output)
+            }
+            _ => driver.execute(output),
+        })
+    }
+
+    /// Closes the connection for this reason, or for an earlier one of the server.
+    #[inline(never)] // Keeps the end off the stack while the client plays.
+    fn end(&mut self, ending: DisconnectReason) {
+        let ClientThread { host, stream, client, rule, .. } = self;
+        client.close(ending.clone(), host.now());
+        let ending = client.sender.ending().unwrap_or(ending);
+        *rule = ending.name();
+        log_disconnect(host, client, &ending);
+        // The player leaves the world before the queue is flushed.
+        client.leave_world(host.now());
+        flush_and_drain(ClientEvents { host, client }, stream);
+    }
+}
+
+/// Executes a join on another stack, because it writes to the log.
+#[inline(never)]
+fn join_elsewhere<E: Fn(DriverEvent<'_>) + Sync>(
+    driver: &ClientDriver<'_, TcpTransport, E>,
+    join: ConnectionOutput<'_>,
+) -> Option<Answer> {
+    let mut join = Some(join);
+    let join = || driver.execute(join.take()?);
+    threads::call_with_stack(limits::CONNECTION_STACK_BYTES, join)
+}
+
+fn run_waiting(waiting: Arc<Mutex<Option<Box<ClientThread>>>>) {
+    let thread = waiting.lock().take();
+    drop(waiting);
+    thread.into_iter().for_each(|mut thread| thread.run());
 }
 
 impl<'a> ClientEvents<'a> {
@@ -177,22 +335,6 @@ impl<'a> ClientEvents<'a> {
     }
 }
 
-/// Runs the client's session on its socket, starting with the bytes after the request head.
-pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8]) {
-    let Some(stream) = client.transport.socket() else { return };
-    let events = ClientEvents { host, client };
-    let cleanup = ClientCleanup { events, rule: Cell::new(CloseReason::InternalError.name()) };
-    events.register(client);
-    let ending = read_loop(events, stream, early_bytes);
-    client.close(ending.clone(), host.now());
-    let ending = client.sender.ending().unwrap_or(ending);
-    cleanup.rule.set(ending.name());
-    log_disconnect(host, client, &ending);
-    // The player leaves the world before the queue is flushed.
-    client.leave_world(host.now());
-    flush_and_drain(events, stream);
-}
-
 /// Passes bytes from an inspector to the client's connection, as if the client had sent them.
 ///
 /// # Errors
@@ -233,37 +375,15 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
     }
 }
 
-/// Reads until either side ends the connection. Returns the reason.
-fn read_loop(events: ClientEvents<'_>, stream: &TcpStream, early_bytes: &[u8]) -> DisconnectReason {
-    let (host, mut buffer) = (events.host, [0; limits::CLIENT_READ_BYTES]);
-    let receive = |bytes: &[u8]| {
-        host.metrics.bytes_in.inc_by(bytes.len() as u64);
-        events.driver().receive(bytes)
-    };
-    // The head was read with a timeout. From here on the update worker enforces the deadlines.
-    let mut received = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
-    received = received.and_then(|()| receive(early_bytes));
-    while received.is_ok() {
-        received = match os::read(stream, &mut buffer) {
-            Ok(0) => Err(DisconnectReason::PeerLost),
-            Ok(count) => receive(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(_) => Err(DisconnectReason::PeerLost),
-        };
-    }
-    received.err().unwrap_or(DisconnectReason::PeerLost)
-}
-
 /// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all
 /// within [`limits::CLOSE_TIMEOUT`].
-#[inline(never)] // Keeps the buffer of the drain off the stack while the client plays.
 fn flush_and_drain(events: ClientEvents<'_>, stream: &TcpStream) {
     let ClientEvents { host, client } = events;
     events.driver().ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
         client.flush(host.now());
-        std::thread::sleep(limits::FLUSH_POLL_INTERVAL);
+        thread::sleep(limits::FLUSH_POLL_INTERVAL);
     }
     let _ = stream.shutdown(Shutdown::Write);
     let left = deadline.saturating_sub(host.now());

@@ -1,5 +1,5 @@
-//! The start of a connection, in its own thread: reads request heads, then responds or turns the
-//! connection into a client.
+//! The start of a connection, in a thread of its own: reads request heads, then responds or turns
+//! the connection into a [client](super::client_thread).
 //!
 //! ```text
 //!  accept ─► head ─┬─ from a trusted proxy ─► address? slot? rate? ─► as below
@@ -24,11 +24,12 @@ use std::time::Instant;
 
 use tracing::{debug, error, info};
 
+use super::accept::Registration;
 use super::access;
 use super::any_room;
 use super::blocking_io::write_all;
 use super::bots;
-use super::client_thread;
+use super::client_thread::{ClientThread, HeldByClient};
 use super::cluster::placement::{self, Placement};
 use super::cluster::relay;
 use super::console::http_admin;
@@ -56,21 +57,27 @@ use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// Entry point of a connection's thread.
-pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        if let Some((client, places, early_bytes)) = serve_requests(host, stream, address, permit) {
-            client_thread::run_client(host, &client, &early_bytes);
-            drop(places);
+pub fn run(
+    host: &Arc<ServerState>,
+    stream: Arc<TcpStream>,
+    address: SocketAddr,
+    (permit, registration): (Permit, Registration<ServerState>),
+) {
+    match catch_unwind(AssertUnwindSafe(|| serve_requests(host, &stream, address, permit))) {
+        Ok(None) => {}
+        Ok(Some(((client, permits), early_bytes))) => {
+            let held = HeldByClient { permits, registration };
+            ClientThread::register(Arc::clone(host), stream, client, held).run_setup(early_bytes);
         }
-    }));
-    if outcome.is_err() {
-        host.metrics.panics.inc();
-        error!(%address, "a panic ended this connection; this is a bug in the server");
+        Err(_) => {
+            host.metrics.panics.inc();
+            error!(%address, "a panic ended this connection; this is a bug in the server");
+        }
     }
 }
 
-/// A client's slots in the server and in its room, released on drop.
-type ClientPermits = (Permit, RoomPermit);
+/// A connection that has become a client, with its slots.
+type Upgraded = (Arc<TcpClient>, (Permit, RoomPermit));
 
 /// The state of a connection after a response.
 enum AfterResponse {
@@ -81,21 +88,20 @@ enum AfterResponse {
     Closed,
 }
 
-/// Reads heads and responds. Returns `Some` if the connection has become a client. `peer` is the
-/// other end of the socket, possibly a proxy.
-#[inline(never)] // Keeps these buffers off the stack of client threads: a page of memory each.
+/// Reads heads and responds. Returns the client and the bytes after the head if the connection has
+/// become a client. `peer` is the other end of the socket, possibly a proxy.
 fn serve_requests(
     host: &Arc<ServerState>,
-    stream: Arc<TcpStream>,
+    stream: &Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
-) -> Option<(Arc<TcpClient>, ClientPermits, Vec<u8>)> {
+) -> Option<(Upgraded, Vec<u8>)> {
     let mut received = Vec::new();
     for count in 1..=limits::MAX_REQUESTS_PER_CONNECTION {
         let reader = HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands);
         let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
         let answered =
-            read_head(&stream, reader, std::mem::take(&mut received), deadline, None).and_then(|read| {
+            read_head(stream, reader, std::mem::take(&mut received), deadline, None).and_then(|read| {
                 let Some(ReceivedHead { head, raw, early_bytes }) = read else {
                     return Ok((AfterResponse::Closed, Vec::new()));
                 };
@@ -103,21 +109,21 @@ fn serve_requests(
                 let entered = resolve_client_address(host, &head, &mut address, &mut permit)
                     .and_then(|()| count_further_request(host, address, count))
                     .and_then(|()| {
-                        respond(host, &stream, request, count, (peer, address), &mut permit, deadline)
+                        respond(host, stream, request, count, (peer, address), &mut permit, deadline)
                     });
                 entered.map_err(|refused| refused.to(&head)).map(|after| (after, early_bytes))
             });
         match answered {
             Ok((AfterResponse::Client(client, presence), early_bytes)) => {
-                return Some((client, (permit, presence), early_bytes));
+                return Some(((client, (permit, presence)), early_bytes));
             }
             Ok((AfterResponse::Open, early_bytes)) if !early_bytes.is_empty() => received = early_bytes,
             Ok((AfterResponse::Open, _)) => {
-                received = keep_alive::await_request(&stream, &permit, || host.is_stopping())?;
+                received = keep_alive::await_request(stream, &permit, || host.is_stopping())?;
             }
             Ok((AfterResponse::Closed, _)) => return None,
             Err(refused) => {
-                refuse(host, &stream, address, &refused);
+                refuse(host, stream, address, &refused);
                 return None;
             }
         }
@@ -185,7 +191,6 @@ fn respond(
 }
 
 /// Upgrades the request to a client.
-#[inline(never)] // Keeps a client under construction off the stack while a head is read.
 fn upgrade(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
@@ -239,7 +244,6 @@ enum Accepted {
 }
 
 /// Checks an upgrade request, enters the room of its path and wakes the room.
-#[inline(never)] // Keeps the checks off the stack while a client is constructed.
 fn accept_client(
     host: &Arc<ServerState>,
     head: &RequestHead,

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use tracing::info;
 
-use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use super::accept::{self, AcceptLoop, ConnectionHandler, Connections, Registration};
 use super::blocking_io::{read, write_all};
 use super::request::{finish, read_head, refuse_at_accept};
 use crate::connection::Deadlines;
@@ -141,7 +141,13 @@ impl ConnectionHandler for EchoState {
         }
     }
 
-    fn serve(self: &Arc<EchoState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
+    fn serve(
+        self: &Arc<EchoState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        permit: Permit,
+        _registration: Registration<EchoState>,
+    ) {
         serve(self, &stream, address, permit);
     }
 }

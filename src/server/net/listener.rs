@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use tracing::debug;
 
-use super::accept::{ConnectionHandler, Connections};
+use super::accept::{ConnectionHandler, Connections, Registration};
 use super::connection;
 use super::forwarded;
 use super::metrics::Metrics;
 use super::request::refuse_at_accept;
 use super::server_state::ServerState;
+use crate::limits;
 use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::admit_connection;
 use crate::server::admission::{Admitted, Permit, RefusalReason};
 use crate::util::address_prefix::AddressPrefix;
 
 impl ConnectionHandler for ServerState {
-    const THREAD_NAME: &'static str = "client";
+    const THREAD_NAME: &'static str = "connection";
+    const STACK_BYTES: usize = limits::CONNECTION_STACK_BYTES;
     type Permit = Permit;
 
     fn connections(&self) -> &Connections {
@@ -48,8 +50,14 @@ impl ConnectionHandler for ServerState {
         }
     }
 
-    fn serve(self: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
-        connection::run(self, stream, address, permit);
+    fn serve(
+        self: &Arc<ServerState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        permit: Permit,
+        registration: Registration<ServerState>,
+    ) {
+        connection::run(self, stream, address, (permit, registration));
     }
 
     fn on_thread_error(&self) {

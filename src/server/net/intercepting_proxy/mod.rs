@@ -31,7 +31,7 @@ use self::page_server::PageServer;
 use self::proxy_state::ProxyState;
 pub(crate) use self::proxy_state::{InterceptConfig, InterceptStats, ProxyEvent, ProxyEventKind};
 use self::traffic_log::TrafficLog;
-use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use super::accept::{self, AcceptLoop, ConnectionHandler, Connections, Registration};
 use super::registry::Registry;
 use crate::limits;
 use crate::util::os;
@@ -143,7 +143,13 @@ impl ConnectionHandler for ProxyState {
         None
     }
 
-    fn serve(self: &Arc<ProxyState>, stream: Arc<TcpStream>, address: SocketAddr, number: u64) {
+    fn serve(
+        self: &Arc<ProxyState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        number: u64,
+        _registration: Registration<ProxyState>,
+    ) {
         let _unregister = ServerGuard { state: self, number };
         if let Err(error) = relay::serve(self, &stream, address, number) {
             warn!(%address, connection = number, "connection lost: {error}");

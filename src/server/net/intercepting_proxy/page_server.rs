@@ -20,7 +20,7 @@ use crate::limits;
 use crate::packet::{PacketTables, tables_json};
 use crate::server::admission::refusal::Refusal;
 use crate::server::clients::inspector_session::{self, InspectorSession, Selection};
-use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections, Registration};
 use crate::server::net::access;
 use crate::server::net::blocking_io::{self, write_all};
 use crate::server::net::pages::page_response::PageResponse;
@@ -99,7 +99,13 @@ impl ConnectionHandler for PageState {
         None
     }
 
-    fn serve(self: &Arc<PageState>, stream: Arc<TcpStream>, address: SocketAddr, (): ()) {
+    fn serve(
+        self: &Arc<PageState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        (): (),
+        _registration: Registration<PageState>,
+    ) {
         let reader = HeadReader::new(limits::HEAD_LIMITS);
         let deadline = Instant::now() + limits::HEAD_TIMEOUT;
         let done = match read_head(&stream, reader, Vec::new(), deadline, None) {

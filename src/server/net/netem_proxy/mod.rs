@@ -25,7 +25,7 @@ use tracing::{debug, warn};
 
 use self::forward::{forward_bytes, is_reset};
 use self::forwarded_header::Forward;
-use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use super::accept::{self, AcceptLoop, ConnectionHandler, Connections, Registration};
 use super::registry::Registry;
 use crate::limits;
 use crate::util::netem::{Conditions, DatagramLink, DelayHistogram, DuplexLink, SegmentCounts};
@@ -182,7 +182,13 @@ impl ConnectionHandler for ProxyState {
         None
     }
 
-    fn serve(self: &Arc<ProxyState>, stream: Arc<TcpStream>, address: SocketAddr, number: u64) {
+    fn serve(
+        self: &Arc<ProxyState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        number: u64,
+        _registration: Registration<ProxyState>,
+    ) {
         let _unregister = ServerGuard { state: self, number };
         self.forward(&stream, address, number);
     }

@@ -18,7 +18,7 @@ use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::{PacketTables, routes, tables_json};
 use crate::server::admission::refusal::Refusal;
-use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections, Registration};
 use crate::server::net::blocking_io::write_all;
 use crate::server::net::request::{finish, read_head, refuse_at_accept};
 use crate::server::net::{access, pages};
@@ -102,7 +102,13 @@ impl ConnectionHandler for PlaybackState {
     }
 
     /// Reads one request and responds to it.
-    fn serve(self: &Arc<PlaybackState>, stream: Arc<TcpStream>, address: SocketAddr, (): ()) {
+    fn serve(
+        self: &Arc<PlaybackState>,
+        stream: Arc<TcpStream>,
+        address: SocketAddr,
+        (): (),
+        _registration: Registration<PlaybackState>,
+    ) {
         let reader = HeadReader::new(limits::HEAD_LIMITS);
         let written =
             match read_head(&stream, reader, Vec::new(), Instant::now() + limits::HEAD_TIMEOUT, None) {
