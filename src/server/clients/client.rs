@@ -11,15 +11,14 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use super::client_lane::{ClientLane, LaneGrant};
+use super::client_lane::{LaneGrant, LaneSlot};
 use super::client_player::{ClientPlayer, player_id};
 use super::parking::Parking;
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames, SendState};
 use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
-use crate::datagram::DatagramError;
-use crate::game::{CloseReason, LaneBaseline, Messages};
+use crate::game::{CloseReason, Messages};
 use crate::packet::Direction;
 use crate::server::admission::tokens::{OfferedToken, Permission};
 use crate::server::admission::upgrade_check::AcceptedClient;
@@ -103,9 +102,8 @@ pub struct Client<L> {
     pub connection: Mutex<Box<ServerConnection>>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
-    /// Whether the client was granted a lane, so that the updates of other clients take no lock.
-    has_lane: AtomicBool,
-    lane: Mutex<Option<Box<ClientLane>>>,
+    /// The client's lane, if it was granted one.
+    pub lane: LaneSlot,
     /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
@@ -144,8 +142,7 @@ impl<L: Transport> Client<L> {
         }
         Client {
             connection: Mutex::new(Box::new(connection(&room, &endpoint, now))),
-            has_lane: AtomicBool::new(false),
-            lane: Mutex::new(None),
+            lane: LaneSlot::default(),
             resume_key,
             token,
             is_local,
@@ -170,7 +167,7 @@ impl<L: Transport> Client<L> {
     /// Loads the fields that an update uses into the CPU cache, without what they point to.
     pub fn prefetch(&self) {
         let from = self.updates_from.load(Ordering::Relaxed);
-        black_box((self.id, self.player(), from, self.has_lane(), self.has_reader_ended()));
+        black_box((self.id, self.player(), from, self.lane.is_granted(), self.has_reader_ended()));
         black_box((Arc::as_ptr(&self.endpoint.dialect), Arc::as_ptr(&self.room)));
         self.sender.prefetch();
     }
@@ -402,28 +399,6 @@ impl<L: Transport> Client<L> {
         now
     }
 
-    /// Opens a datagram of the client's lane from this address, if there are addresses. Returns its
-    /// messages.
-    ///
-    /// # Errors
-    /// The rule that the datagram breaks.
-    pub fn open_datagram(
-        &self,
-        datagram: &[u8],
-        from: Option<SocketAddr>,
-        now: Duration,
-    ) -> Result<Vec<u8>, DatagramError> {
-        match &mut *self.lane.lock() {
-            Some(lane) => lane.open(datagram, from, now),
-            None => Err(DatagramError::UnknownConnection),
-        }
-    }
-
-    /// Adds messages to the next datagram of the client's lane.
-    pub fn add_to_datagram(&self, messages: &[u8]) {
-        self.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
-    }
-
     /// Replaces the client's lane, and returns its grant: of a data channel if the client has made
     /// an offer.
     ///
@@ -431,30 +406,16 @@ impl<L: Transport> Client<L> {
     /// The reason, as a text for the client.
     pub fn grant_lane(&self, offer: Option<&str>) -> Result<LaneGrant, &'static str> {
         let grant = self.transport.grant_lane(self.id, offer)?;
-        *self.lane.lock() = Some(Box::new(ClientLane::new(&grant)));
-        self.has_lane.store(true, Ordering::Release);
+        self.lane.set(&grant);
         Ok(grant)
-    }
-
-    /// Returns whether the client has been granted a lane.
-    pub fn has_lane(&self) -> bool {
-        self.has_lane.load(Ordering::Acquire)
-    }
-
-    /// Returns the baseline of updates by datagram. `None` without a lane in use.
-    pub fn lane_baseline(&self, is_stream_due: bool, now: Duration) -> Option<LaneBaseline> {
-        self.has_lane().then(|| self.lane.lock().as_ref()?.baseline(is_stream_due, now)).flatten()
     }
 
     /// Sends the part of an update that goes by datagram, and acknowledgements.
     pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
-        if !self.has_lane() {
-            return;
-        }
-        let sequence = self.connection.lock().sequence();
-        if let Some(lane) = &mut *self.lane.lock() {
+        if self.lane.is_granted() {
+            let sequence = self.connection.lock().sequence();
             let state = messages.lane().map(|_| (messages, tick));
-            lane.seal(state, sequence, now, |to, datagram, messages| {
+            self.lane.seal(state, sequence, now, |to, datagram, messages| {
                 self.transport.send_datagram(self, to, datagram, messages, now);
             });
         }

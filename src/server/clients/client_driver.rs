@@ -177,7 +177,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
     ) -> Result<(), DatagramError> {
         let client = self.client;
-        let opened = client.open_datagram(datagram, from, self.read_time.now).inspect_err(|rule| {
+        let opened = client.lane.open(datagram, from, self.read_time.now).inspect_err(|rule| {
             if self.is_observed {
                 let (at, address, rule) = (self.read_time, from, *rule);
                 (self.on_event)(DriverEvent::DatagramDropped { at, address, rule, bytes: datagram });
@@ -265,7 +265,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 self.client.send(Frames::Borrowed(frames), self.read_time.now);
             }
             ConnectionOutput::Datagram(messages) => {
-                self.client.add_to_datagram(messages);
+                self.client.lane.add(messages);
             }
             ConnectionOutput::Request(request) => return self.execute_request(request),
             ConnectionOutput::Observed { bytes, saved } => {

@@ -1,6 +1,7 @@
 //! The server's end of a client's lane: the datagrams of its updates.
 
 use core::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::lane_path::LanePath;
@@ -9,6 +10,7 @@ use crate::datagram::{DatagramError, LaneEndpoint, LaneKey};
 use crate::game::{LaneBaseline, Messages};
 use crate::limits;
 use crate::packet::Direction;
+use crate::util::sync::Mutex;
 
 /// The grant of a lane.
 #[derive(Debug, Clone)]
@@ -31,6 +33,66 @@ pub struct ChannelAnswer {
     /// The session description for captures and inspectors, of the same length, without its
     /// password.
     pub shown: String,
+}
+
+/// The place for a client's lane.
+#[derive(Debug, Default)]
+pub struct LaneSlot {
+    /// Whether there is a lane, so that the updates of other clients take no lock.
+    is_granted: AtomicBool,
+    lane: Mutex<Option<Box<ClientLane>>>,
+}
+
+impl LaneSlot {
+    /// Replaces the lane by that of a grant.
+    pub fn set(&self, grant: &LaneGrant) {
+        *self.lane.lock() = Some(Box::new(ClientLane::new(grant)));
+        self.is_granted.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the client has been granted a lane.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted.load(Ordering::Acquire)
+    }
+
+    /// Opens a datagram from this address, if there are addresses. Returns its messages.
+    ///
+    /// # Errors
+    /// The rule that the datagram breaks.
+    pub fn open(
+        &self,
+        datagram: &[u8],
+        from: Option<SocketAddr>,
+        now: Duration,
+    ) -> Result<Vec<u8>, DatagramError> {
+        match &mut *self.lane.lock() {
+            Some(lane) => lane.open(datagram, from, now),
+            None => Err(DatagramError::UnknownConnection),
+        }
+    }
+
+    /// Adds messages to the next datagram.
+    pub fn add(&self, messages: &[u8]) {
+        self.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
+    }
+
+    /// Returns the baseline of updates by datagram. `None` without a lane in use.
+    pub fn baseline(&self, is_stream_due: bool, now: Duration) -> Option<LaneBaseline> {
+        self.is_granted().then(|| self.lane.lock().as_ref()?.baseline(is_stream_due, now)).flatten()
+    }
+
+    /// Calls [`ClientLane::seal`] if there is a lane.
+    pub fn seal(
+        &self,
+        state: Option<(&Messages, u32)>,
+        sequence: u64,
+        now: Duration,
+        send: impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
+    ) {
+        if let Some(lane) = &mut *self.lane.lock() {
+            lane.seal(state, sequence, now, send);
+        }
+    }
 }
 
 /// The server's end of a client's lane.

@@ -335,7 +335,7 @@ impl<G: Game> ClientFeed<G> {
             // The room sleeps, perhaps because of this client.
             return self.is_quiet.then(|| now + limits::QUIET_CLIENT_INTERVAL);
         };
-        let is_plain = !client.is_in_lockstep() && !client.has_lane() && self.answers.is_unused();
+        let is_plain = !client.is_in_lockstep() && !client.lane.is_granted() && self.answers.is_unused();
         let until = Some(&self.view).filter(|_| is_plain && self.has_begun)?.quiet_until(ticks.newest);
         self.is_quiet = until.is_some();
         let quiet_ticks = until?.saturating_sub(ticks.newest.tick);
@@ -377,7 +377,7 @@ impl<G: Game> ClientFeed<G> {
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let dialect = &client.endpoint.dialect;
         let is_stream_due = now.saturating_sub(self.stream_sent) >= limits::LANE_STREAM_INTERVAL;
-        messages.set_lane(client.has_lane(), client.lane_baseline(is_stream_due, now));
+        messages.set_lane(client.lane.is_granted(), client.lane.baseline(is_stream_due, now));
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
         brought.iter().for_each(|tick| self.answers.add(tick, client.id));
         let is_partial = messages.lane().is_some_and(|lane| !lane.is_stream_due);

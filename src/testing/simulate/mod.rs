@@ -231,7 +231,7 @@ impl Simulation {
         self.at = Some(number);
         if self.slots[number].compare(served, &self.host)? {
             self.counts.add("clients compared with the published state");
-            if served.client.lane_baseline(true, self.host.now()).is_some() {
+            if served.client.lane.baseline(true, self.host.now()).is_some() {
                 self.counts.add("clients with a lane compared with the published state");
             }
         }

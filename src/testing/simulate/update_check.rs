@@ -66,10 +66,10 @@ impl<'a> CheckedRunner<'a> {
         if is_behind {
             client.transport.0.start_recording();
         }
-        let had_lane = client.lane_baseline(true, self.now).is_some();
+        let had_lane = client.lane.baseline(true, self.now).is_some();
         let served = turn(self.budgets);
         // The update did not fit into datagrams, so the next one has its rest.
-        let is_partial = had_lane && client.lane_baseline(true, self.now).is_none();
+        let is_partial = had_lane && client.lane.baseline(true, self.now).is_none();
         if is_behind {
             lane_check::check(&client.endpoint, &client.transport.0.recorded_frames())?;
         }
