@@ -157,8 +157,8 @@ pub struct MooScratch {
 pub enum MooView {
     /// The view of a native client.
     Native(NativeView),
-    /// The view of a MooMoo client.
-    Moomoo(MoomooView),
+    /// The view of a MooMoo client. Boxed, because it is four times as large as the other one.
+    Moomoo(Box<MoomooView>),
 }
 
 impl game::View<Moo> for MooView {
@@ -166,7 +166,7 @@ impl game::View<Moo> for MooView {
         if has_hello(dialect) {
             MooView::Native(NativeView::default())
         } else {
-            MooView::Moomoo(MoomooView::default())
+            MooView::Moomoo(Box::default())
         }
     }
 
