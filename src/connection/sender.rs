@@ -180,8 +180,8 @@ struct SenderState {
     in_flight_shared: usize,
     is_sending: bool,
     /// The reason why the connection is closing. The close frame, if there is one, is the last
-    /// piece of the queue.
-    ending: Option<DisconnectReason>,
+    /// piece of the queue. Boxed, because each update reads the fields around it.
+    ending: Option<Box<DisconnectReason>>,
     /// The transport has failed, so nothing can be sent.
     is_disconnected: bool,
     /// Time since which the kernel has accepted no bytes although some are queued.
@@ -329,13 +329,13 @@ impl Sender {
         // Set last: a thread that reads `ending` also finds the close frame queued and its deadline
         // running.
         self.life.on_close_sent(now);
-        queue.ending = Some(ending);
+        queue.ending = Some(Box::new(ending));
         true
     }
 
     /// The reason why the connection is closing; `None` while it is open.
     pub fn ending(&self) -> Option<DisconnectReason> {
-        if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
+        if self.life.is_closing() { self.queue.lock().ending.as_deref().cloned() } else { None }
     }
 
     /// The state of the queue.
