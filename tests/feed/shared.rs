@@ -197,7 +197,7 @@ impl Client {
             *has_lane |= random.below(300) == 0;
             let acked_tick = tick.checked_sub(3);
             let is_in_use = *has_lane && random.below(40) > 0;
-            *lane = is_in_use.then_some(LaneBaseline { acked_tick, is_stream_due: tick % 4 == 0 });
+            *lane = is_in_use.then_some(LaneBaseline { acked_tick, is_stream_due: tick.is_multiple_of(4) });
         }
     }
 
