@@ -7,9 +7,9 @@
 //! ```
 //!
 //! An update is a function of the view's state, the ticks, the dialect, and an input such as the
-//! spectated player. Spectators of one player soon are in the same state, so a worker computes their
-//! update once per pass, and their views store the state once. A shared update has the bytes that
-//! each view would compute by itself.
+//! spectated player. Spectators of one player are soon in the same state, so a worker computes
+//! their update once per pass, and their views store the state once. A shared update has the bytes
+//! that each view would compute by itself.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -247,6 +247,23 @@ mod tests {
             assert_eq!(worker.computed, index + 1);
         }
         assert_eq!([0, 1, 5].map(|index| &views[index].0.0[..]), [&[1, 2][..], &[1, 9, 2], &[1, 2]]);
+    }
+
+    #[test]
+    fn a_view_compares_its_state_with_a_limited_number_of_others() {
+        let mut worker = Worker::default();
+        let most = limits::SHARED_STATE_COMPARISONS as u32;
+        let tick = Arc::new(7);
+        let mut view = |first| {
+            let mut view = SharedState::<Received>::default();
+            view.make_mut().0.push(first);
+            worker.update(&mut view, &tick, Some(1));
+            view
+        };
+        let views: Vec<_> = (0..=most).map(&mut view).collect();
+        for first in [0, most - 1, most] {
+            assert_eq!(view(first).is_same(&views[first as usize]), first < most, "state {first}");
+        }
     }
 
     #[test]

@@ -21,11 +21,11 @@ pub struct KnownEntities {
     /// For each entity list, the ids in ascending order.
     pub(super) lists: Vec<Vec<u32>>,
     /// For each entity list, the ids whose `leave` was sent in the stream since the last datagram.
-    /// A client drops these packets if a datagram overtakes them. Without a lane, only the ids of the
-    /// last update, which the grant of a lane may overtake.
+    /// A client drops these packets if a datagram overtakes them. Without a lane, only the ids of
+    /// the last update, because a lane may be granted before that update is sent.
     left: Vec<Vec<u32>>,
-    /// For each entity list, the frame of its last packet in the stream, or a newer one if the packet
-    /// is [`MOVING_UPDATES`] old.
+    /// For each entity list, the frame of its last packet in the stream, or a newer one if that
+    /// packet is older than [`MOVING_UPDATES`].
     sent: Vec<u32>,
     /// For each entity list, whether the client may lack some of the ids, or their values.
     is_uncertain: Vec<bool>,
