@@ -416,7 +416,7 @@ pub const ENTERS_PER_UPDATE: usize = 64;
 /// a view stays on its own.
 pub const SHARED_STATE_COMPARISONS: usize = 16;
 /// Places for further players, beyond those in view, in the list that stores a client's known
-/// players. The list is allocated anew when more players than that have entered or left.
+/// players. When more players than that have entered or left, the list is allocated again.
 pub const KNOWN_PLAYERS_SPARE: usize = 4;
 /// Time before a player id is reused. A packet about the previous player is not in flight for
 /// longer.
