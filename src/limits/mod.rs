@@ -205,11 +205,11 @@ pub const CLIENT_SETUP_TIME: Duration = Duration::from_millis(250);
 /// Stack of a thread that compresses, in bytes. A compressor has 320 KB, and code without
 /// optimisations builds it on the stack.
 pub const COMPRESSOR_STACK_BYTES: usize = 2 * 1024 * 1024;
-/// Maximum bytes of one read by a client thread. Messages of clients are short, and the buffer counts
-/// for every connection.
+/// Maximum bytes of one read by a client thread. Messages of clients are short, and each connection
+/// has such a buffer.
 pub const CLIENT_READ_BYTES: usize = 512;
-/// Maximum bytes of the reply buffer that a connection keeps between two reads. A pong fits, so that
-/// pings allocate nothing; a `welcome` is sent once, and does not stay.
+/// Maximum bytes of the reply buffer that a connection keeps between two reads. A pong fits, so
+/// that pings allocate nothing; a `welcome` is sent once, and does not stay.
 pub const RETAINED_REPLY_BYTES: usize = 64;
 /// Maximum bytes of one read by any other thread with a connection.
 pub const READ_BYTES: usize = 4 * 1024;
@@ -415,9 +415,10 @@ pub const ENTERS_PER_UPDATE: usize = 64;
 /// store one of them instead. Bounds the time for views that never reach the same state; beyond it,
 /// a view stays on its own.
 pub const SHARED_STATE_COMPARISONS: usize = 16;
-/// Places for further players, beyond those in view, in the list that stores a client's known
-/// players. When more players than that have entered or left, the list is allocated again.
-pub const KNOWN_PLAYERS_SPARE: usize = 4;
+/// Most unused places in the list that stores a client's known players: 704 bytes. With more, as
+/// after a crowd, the list is allocated again, with half of them. An update in which a few players
+/// come and go allocates nothing.
+pub const KNOWN_PLAYERS_SPARE: usize = 16;
 /// Time before a player id is reused. A packet about the previous player is not in flight for
 /// longer.
 pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);

@@ -74,16 +74,15 @@ impl<P, A> KnownSet<P, A> {
     }
 
     /// Stores the players after an update. Copies them, because a list that another view has filled
-    /// may have several times the memory. Allocates only if their number has changed by more than
-    /// [`limits::KNOWN_PLAYERS_SPARE`] since the last allocation.
+    /// may have several times the memory. Allocates if the list is too small, or has more than
+    /// [`limits::KNOWN_PLAYERS_SPARE`] unused places.
     pub fn set_players(&mut self, players: &[KnownPlayer<P>])
     where
         P: Copy,
     {
         let spare = limits::KNOWN_PLAYERS_SPARE;
-        let fitting = players.len()..=players.len() + 2 * spare;
-        if !fitting.contains(&self.players.capacity()) {
-            self.players = Vec::with_capacity(players.len() + spare);
+        if !(players.len()..=players.len() + spare).contains(&self.players.capacity()) {
+            self.players = Vec::with_capacity(players.len() + spare / 2);
         }
         self.players.clear();
         self.players.extend_from_slice(players);
@@ -192,11 +191,11 @@ mod tests {
         let mut known = KnownSet::<()>::default();
         let spare = limits::KNOWN_PLAYERS_SPARE;
         known.set_players(&players);
-        assert_eq!(known.players.capacity(), 200 + spare);
+        assert_eq!(known.players.capacity(), 200 + spare / 2);
         known.set_players(&players[..27]);
-        assert_eq!((known.players.len(), known.players.capacity()), (27, 27 + spare));
+        assert_eq!((known.players.len(), known.players.capacity()), (27, 27 + spare / 2));
         let allocated = known.players.as_ptr();
-        for count in [27 - spare, 27, 27 + spare, 27 - spare] {
+        for count in [27 - spare / 2, 27, 27 + spare / 2, 27 - spare / 2] {
             known.set_players(&players[..count]);
             assert_eq!((known.players.len(), known.players.as_ptr()), (count, allocated));
         }
