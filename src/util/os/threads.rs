@@ -29,7 +29,8 @@ pub fn spawn_with_stack(
 /// stack would stay in memory once it was used. Without a further thread, calls it here.
 pub fn call_with_stack<T: Send>(stack_bytes: usize, mut call: impl FnMut() -> T + Send) -> T {
     let called = thread::scope(|scope| {
-        let started = Builder::new().stack_size(stack_bytes).spawn_scoped(scope, &mut call);
+        let builder = Builder::new().name("call".to_owned()).stack_size(stack_bytes);
+        let started = builder.spawn_scoped(scope, &mut call);
         started.map(|thread| thread.join())
     });
     match called {
