@@ -44,7 +44,7 @@ pub struct LaneSlot {
 }
 
 impl LaneSlot {
-    /// Replaces the lane by that of a grant.
+    /// Replaces the lane. `grant` describes the new one.
     pub fn set(&self, grant: &LaneGrant) {
         *self.lane.lock() = Some(Box::new(ClientLane::new(grant)));
         self.is_granted.store(true, Ordering::Release);

@@ -99,8 +99,8 @@ pub struct PlayerIdentity {
     pub joined_tick: u32,
 }
 
-/// What each update compares with the known set, for one player. The values are together and need
-/// half a cache line, because a worker reads those of 27 players for each client.
+/// The values of a player that each update compares with the known set. They are together in half
+/// a cache line, because a worker reads dozens of players for each client.
 #[derive(Debug, Clone, Copy)]
 pub struct VisiblePlayer {
     pub identity: PlayerIdentity,
