@@ -14,7 +14,7 @@ start=$PWD
 cd "$(dirname "$0")/.."
 
 # Bytes that it may have, compressed.
-most=1580000
+most=1590000
 out='' game='' program='' page='' table='' bots=1
 
 fail() {

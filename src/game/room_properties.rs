@@ -211,6 +211,7 @@ impl RoomConditions {
 
     /// Returns whether every wanted property has the wanted text. `text` returns the text of a
     /// property of the room.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn fit_texts(&self, text: impl Fn(&str) -> Option<String>) -> bool {
         self.wanted.iter().all(|(name, value)| text(name).is_some_and(|found| found == *value))
     }

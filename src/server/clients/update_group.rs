@@ -232,7 +232,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         let ticks = backlog.and_then(TypedBacklog::of);
         let (mut has_ended, mut quiet) = (false, Vec::new());
         for index in 0..members.len() {
-            if index % limits::PREFETCHED_CLIENTS == 0 {
+            if index % limits::PREFETCHED_CLIENTS == 0 && cfg!(not(target_family = "wasm")) {
                 prefetch(&members[index..members.len().min(index + limits::PREFETCHED_CLIENTS)]);
             }
             let ClientUpdates { client, feed } = &mut *members[index];

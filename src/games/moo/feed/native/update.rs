@@ -358,7 +358,6 @@ impl SentState {
 
 impl PendingLists {
     /// Collects the changes of a known player.
-    #[inline]
     fn collect_known(
         &mut self,
         known: &mut KnownPlayer<LastSent>,
@@ -405,7 +404,6 @@ impl PendingLists {
 
     /// Collects the pose of a known player for the stream if the client lacks it. `changed` has the
     /// differences to the previous update.
-    #[inline]
     fn collect_pose(
         &mut self,
         index: usize,
@@ -428,7 +426,6 @@ impl PendingLists {
     }
 
     /// Collects health, hand and spawn protection if they differ from the values last sent.
-    #[inline]
     fn collect_changed_values(&mut self, known: &mut KnownPlayer<LastSent>, player: &VisiblePlayer) {
         let VisiblePlayer { identity: PlayerIdentity { player, .. }, health, hand, is_protected, .. } =
             *player;
