@@ -259,7 +259,8 @@ impl MoomooView {
         };
         let visible = look.players.iter().map(|index| (*index, state.visible[*index as usize].identity));
         let mut newcomers = 0;
-        (next.clear(), next_indices.clear());
+        next.clear();
+        next_indices.clear();
         for change in diff_sorted(&*known, |known| known.identity, visible, |(_, identity)| *identity) {
             let (index, known) = match change {
                 Change::Present((index, _), known) => (index, known.copied()),
