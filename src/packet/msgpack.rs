@@ -229,7 +229,7 @@ pub(crate) fn read_foreign(bytes: &[u8]) -> Result<Value, DecodeError> {
 
 /// Checks a message and decodes the first values of its array, so that a packet needs no list of
 /// its two parts. The values that it lacks are `None`, and all of them if it is no array.
-pub fn read_first<const N: usize>(
+pub(super) fn read_first<const N: usize>(
     bytes: &[u8],
     direction: Direction,
 ) -> Result<[Option<Value>; N], DecodeError> {
