@@ -91,10 +91,8 @@ pub struct PendingLists {
     clan_tags: RecordList,
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
-    /// Removed, present and built entities of the kind that is being compared.
-    pub gone: RecordList,
-    pub in_view: RecordList,
-    pub built: RecordList,
+    /// Positions of the members of the client's clan.
+    clan_mates: RecordList,
     /// The known players after the update.
     next: Vec<KnownPlayer<LastSent>>,
     /// Events that are sent as lists.
@@ -149,7 +147,7 @@ impl SentState {
         out.send_list("held_items", &mut lists.held_items);
         out.send_list("spawn_protection", &mut lists.spawn_protection);
         let clan_bytes = self.clans(now, out);
-        self.send_clan_mates(now, &mut lists.in_view, out);
+        self.send_clan_mates(now, &mut lists.clan_mates, out);
         out.send_list("clan_tags", &mut lists.clan_tags);
         if !has_lane {
             out.send_list("animals_gone", &mut lists.animals.gone);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::records::{self, TurnDelta};
 use super::update::{PendingLists, SentState};
-use crate::game::{MessageWriter, Messages, SharedState, SharedUpdates, StateOutcome};
+use crate::game::{MessageWriter, Messages, RecordList, SharedState, SharedUpdates, StateOutcome};
 use crate::games::moo::feed::events::Events;
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::{UpdateLayout, ViewWindow};
@@ -34,8 +34,17 @@ pub struct NativeView {
 #[derive(Debug, Default)]
 pub struct NativeScratch {
     look: InView,
+    objects: ObjectLists,
     lists: PendingLists,
     shared: SharedUpdates<SentState, (Option<PlayerId>, UpdateStep)>,
+}
+
+/// Records of objects that are collected until their packet is written.
+#[derive(Debug, Default)]
+struct ObjectLists {
+    natural: RecordList,
+    gone: RecordList,
+    built: RecordList,
 }
 
 /// A step of an update that spectators of one player share. The objects are sent between the two.
@@ -88,7 +97,7 @@ impl NativeView {
         messages: &mut Messages,
     ) {
         let NativeTicks { missed, newest, state, since, outcome } = ticks;
-        let NativeScratch { look, lists, shared } = scratch;
+        let NativeScratch { look, objects, lists, shared } = scratch;
         let is_written = outcome == StateOutcome::Written;
         let (has_lane, lane) = (messages.has_lane(), messages.lane());
         // No two clients have the same player or lane.
@@ -109,7 +118,7 @@ impl NativeView {
             let body = state.living(self.sent.known.player);
             spectated = if body.is_none() { self.spectated(state) } else { None };
             self.spectating(state, body, spectated, out);
-            self.objects(state, state.window(body.or(spectated)), lists, out);
+            self.objects(state, state.window(body.or(spectated)), objects, out);
         }
         let step = (self.spectating.flatten(), UpdateStep::Newest { is_written });
         let compute = |sent: &mut SentState, messages: &mut Messages| {
@@ -154,18 +163,18 @@ impl NativeView {
         &mut self,
         state: &PublicState,
         window: ViewWindow,
-        lists: &mut PendingLists,
+        lists: &mut ObjectLists,
         out: &mut MessageWriter<'_>,
     ) {
         let (nature, structures) = (&state.nature, &state.structures);
         let natural = nature.records(UpdateLayout::Native, records::natural);
         let built = structures.index.records(UpdateLayout::Native, records::built);
         self.objects.compare(nature, structures, window, |change| match change {
-            ObjectChange::Natural(index) => lists.in_view.copy(natural, index),
+            ObjectChange::Natural(index) => lists.natural.copy(natural, index),
             ObjectChange::Removed(id) => lists.gone.push(id),
             ObjectChange::Built(index) => lists.built.copy(built, index),
         });
-        out.send_list("objects", &mut lists.in_view);
+        out.send_list("objects", &mut lists.natural);
         out.send_list("structures_gone", &mut lists.gone);
         out.send_list("structures", &mut lists.built);
     }
