@@ -122,8 +122,8 @@ impl MoomooView {
     /// start of the next second, for the leaderboard and the clans.
     pub fn quiet_until(&self, state: &PublicState) -> Option<u32> {
         let known = &self.known;
-        let knows_nobody = known.players.is_empty() && known.out_of_view.is_empty();
-        let knows_nothing = known.player.is_none() && known.own.is_none() && knows_nobody;
+        let knows_no_player = known.players.is_empty() && known.out_of_view.is_empty();
+        let knows_nothing = known.player.is_none() && known.own.is_none() && knows_no_player;
         let is_board_sent = self.board_second == Some(state.second());
         (knows_nothing && is_board_sent).then(|| (state.second() + 1) * state.tick_hz)
     }
