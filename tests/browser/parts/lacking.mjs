@@ -29,8 +29,9 @@ async function open(game, change, search) {
 export async function lacking(game) {
   await game.check('a reloaded page requests only itself, the figures of the server, and its WebSocket', async () => {
     const { page, complaints, context } = await open(game, () => {}, '/');
-    // The last file that the page loads.
-    const isLoaded = () => performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.endsWith('/wasm/instance.js') && responseEnd > 0);
+    // Its modules run, and the last file that they load is here.
+    const isLoaded = () => window.tickwire?.state === 'live'
+      && performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.endsWith('/wasm/instance.js') && responseEnd > 0);
     await until(page, isLoaded);
     await page.reload();
     await until(page, isLoaded);
