@@ -18,7 +18,7 @@ use tickwire::packet::PacketTables;
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Threads of this process that serve a connection: that of its requests, and then that of its client.
+/// Threads of this process that serve connections: first a thread for requests, then a thread for the client.
 fn client_threads() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
