@@ -13,8 +13,7 @@ use crate::packet::Dialect;
 
 const PLAYERS: u16 = 5;
 
-/// A client whose updates are computed twice: by a view that may share, and by one with a scratch
-/// of its own.
+/// A client with two views: the first may share updates, the second has a scratch of its own.
 struct Client {
     view: SimpleView,
     twin: SimpleView,
