@@ -415,10 +415,13 @@ pub const ENTERS_PER_UPDATE: usize = 64;
 /// store one of them instead. Bounds the time for views that never reach the same state; beyond it,
 /// a view stays on its own.
 pub const SHARED_STATE_COMPARISONS: usize = 16;
-/// Most unused places in the list that stores a client's known players: 704 bytes. With more, as
+/// Most unused places in the list that stores a client's known players: 512 bytes. With more, as
 /// after a crowd, the list is allocated again, with half of them. An update in which a few players
 /// come and go allocates nothing.
 pub const KNOWN_PLAYERS_SPARE: usize = 16;
+/// Ticks with changed structures that a published state keeps, about a second of a busy world. A
+/// client that missed more of them compares each structure that it knows.
+pub const STRUCTURE_CHANGES_KEPT: usize = 32;
 /// Time before a player id is reused. A packet about the previous player is not in flight for
 /// longer.
 pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);

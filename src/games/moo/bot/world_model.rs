@@ -161,7 +161,9 @@ impl WorldModel {
             ServerPacket::Objects(objects) => {
                 self.objects.extend(objects.iter().map(|object| (object.id, *object)))
             }
-            ServerPacket::ObjectsRemoved(gone) => self.objects.retain(|object, _| !gone.contains(object)),
+            ServerPacket::ObjectsRemoved(gone) => {
+                gone.iter().for_each(|object| _ = self.objects.remove(object));
+            }
             ServerPacket::Health(list) => {
                 for (player, health) in list {
                     if let Some(known) = self.players.get_mut(player) {
@@ -198,7 +200,9 @@ impl WorldModel {
                 }
                 self.animals.extend(animals.iter().map(|animal| (animal.id, *animal)));
             }
-            ServerPacket::AnimalsRemoved(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
+            ServerPacket::AnimalsRemoved(gone) => {
+                gone.iter().for_each(|animal| _ = self.animals.remove(animal));
+            }
             _ => self.clans(packet),
         }
     }

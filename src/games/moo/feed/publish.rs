@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::events::Events;
 use super::interest::EntityIndex;
-use super::objects::{self, PublicScenery, Structures};
+use super::objects::{self, PublicScenery, StructureChange, Structures};
 use super::published_state::{
     Clans, HeldItem, PlayerIdentity, PublicAnimal, PublicPlayer, PublicState, VisiblePlayer,
 };
@@ -30,7 +30,7 @@ impl WorldReader {
     pub fn new(world: &World) -> WorldReader {
         WorldReader {
             nature: Arc::new(objects::scenery(world)),
-            structures: Arc::new(Structures::of(world, 0)),
+            structures: Arc::new(Structures::new(objects::structures(world))),
             clans: Arc::default(),
             identities: Vec::new(),
             membership_version: 0,
@@ -84,10 +84,11 @@ impl WorldReader {
         if let Some(clans) = self.clans.changed(world) {
             self.clans = Arc::new(clans);
         }
-        let mut is_rebuilt = false;
+        let mut change = StructureChange::default();
         for event in &world.outcome().events {
             match event {
-                WorldEvent::Placed { .. } | WorldEvent::Destroyed { .. } => is_rebuilt = true,
+                WorldEvent::Placed { object } => change.built.push(*object),
+                WorldEvent::Destroyed { object } => change.destroyed.push(*object),
                 WorldEvent::JoinRequested { player, .. } => {
                     _ = self.join_request_order.insert(*player, world.tick())
                 }
@@ -95,9 +96,8 @@ impl WorldReader {
                 _ => {}
             }
         }
-        if is_rebuilt {
-            let version = self.structures.version.wrapping_add(1);
-            self.structures = Arc::new(Structures::of(world, version));
+        if !change.is_empty() {
+            self.structures = Arc::new(self.structures.after(change, objects::structures(world)));
         }
     }
 
