@@ -144,8 +144,8 @@ pub fn shot_number(id: EntityId) -> u32 {
 /// Converts an event of the world. `None` if no client receives the event, or if its object no
 /// longer exists.
 fn convert_event(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
-    let place = |player| state.players.find(&player).map(Located::place);
-    let named = |player| state.players.find(&player).map(|known| (player, Arc::clone(&known.name)));
+    let place = |player| state.player(player).map(Located::place);
+    let named = |player| state.player(player).map(|known| (player, Arc::clone(&known.name)));
     Some(match *event {
         WorldEvent::Chat { player, ref text } => FeedEvent::Chat { player, text: text.clone() },
         WorldEvent::Swung { player, weapon, hit } => {
@@ -179,7 +179,7 @@ fn convert_event(event: &WorldEvent, world: &World, state: &PublicState) -> Opti
 
 fn ping(event: &WorldEvent, state: &PublicState) -> Option<MapPing> {
     let WorldEvent::Pinged { player } = *event else { return None };
-    state.players.find(&player).map(|known| MapPing { player, clan: known.clan(), at: known.place() })
+    state.player(player).map(|known| MapPing { player, clan: known.clan(), at: known.place() })
 }
 
 fn shot(id: EntityId, world: &World, state: &PublicState) -> Option<ShotFired> {

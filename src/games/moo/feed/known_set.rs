@@ -95,7 +95,7 @@ impl<P, A> KnownSet<P, A> {
 
     /// The client's own player, alive or dead.
     pub fn own_player<'a>(&self, state: &'a PublicState) -> Option<&'a PublicPlayer> {
-        state.players.find(&self.player?)
+        state.player(self.player?)
     }
 
     /// Stores the window of an update to this state.

@@ -230,9 +230,20 @@ pub struct PublicState {
 }
 
 impl PublicState {
+    /// The index of a player. Searches the compared values, because of a thousand players they fit
+    /// into the CPU cache, and each update searches its player.
+    pub fn index_of(&self, player: PlayerId) -> Option<usize> {
+        self.visible.binary_search_by_key(&player, |visible| visible.identity.player).ok()
+    }
+
     /// The index of a player, if it is alive.
     pub fn living(&self, player: Option<PlayerId>) -> Option<usize> {
-        self.players.index_of(&player?).filter(|index| self.players[*index].alive)
+        self.index_of(player?).filter(|index| self.players[*index].alive)
+    }
+
+    /// A player, alive or dead.
+    pub fn player(&self, player: PlayerId) -> Option<&PublicPlayer> {
+        self.index_of(player).map(|index| &self.players[index])
     }
 
     /// Seconds of world time. A leaderboard is due in the first update of each second.

@@ -132,7 +132,7 @@ impl MoomooView {
     /// in the original game. They can be hundreds, so they are compared only after a change.
     fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let find_visible = |known: &KnownPlayer<()>| {
-            let found = state.players.find(&known.identity.player);
+            let found = state.player(known.identity.player);
             found.filter(|found| found.identity() == known.identity)
         };
         let mut is_in_world = |known: &KnownPlayer<()>| {

@@ -3,9 +3,12 @@
 
 use super::animals::AnimalLists;
 use super::records;
+use super::update_input::UpdateInput;
 use crate::game::{MessageWriter, RecordList, WireValues as _};
 use crate::games::moo::feed::interest::{Located, UpdateLayout, ViewWindow};
-use crate::games::moo::feed::published_state::PublicState;
+use crate::games::moo::feed::known_set::KnownPlayer;
+use crate::games::moo::feed::pose::Pose;
+use crate::games::moo::feed::published_state::{PlayerIdentity, PublicState, VisiblePlayer};
 use crate::limits;
 
 /// Bytes of an `update` besides its records: its envelope, the tick, and the heads of its lists.
@@ -20,6 +23,45 @@ pub struct DatagramLists {
     pub players: Vec<u32>,
     /// The records of the next packet.
     full: RecordList,
+}
+
+/// The poses of the known players that datagrams have carried: the newest of each, and the tick in
+/// which it changed, in ascending order of ID. Empty while the client's lane is not in use, so that
+/// it takes no room in the known set of other clients.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LanePoses(Vec<(PlayerIdentity, Pose, u32)>);
+
+impl LanePoses {
+    /// Appends the indices of the known players in view with poses that the client may lack.
+    pub fn collect<P>(&mut self, now: UpdateInput<'_>, known: &[KnownPlayer<P>], lacking: &mut Vec<u32>) {
+        let LanePoses(sent) = self;
+        if now.is_lane_start || now.is_after_lane {
+            *sent = Vec::new();
+        }
+        let Some(lane) = now.lane else { return };
+        let tick = now.state.tick;
+        for index in &now.look.players {
+            let VisiblePlayer { identity, pose, .. } = now.state.visible[*index as usize];
+            if known.binary_search_by_key(&identity, |known| known.identity).is_err() {
+                continue; // It enters in a later update.
+            }
+            let place = sent.binary_search_by_key(&identity, |(identity, ..)| *identity);
+            let place = place.unwrap_or_else(|place| {
+                sent.insert(place, (identity, pose, tick));
+                place
+            });
+            let (_, last, changed) = &mut sent[place];
+            if *last != pose {
+                (*last, *changed) = (pose, tick);
+            }
+            if lane.lacks(*changed) {
+                lacking.push(*index);
+            }
+        }
+        if sent.len() > known.len() {
+            sent.retain(|(identity, ..)| known.binary_search_by_key(identity, |known| known.identity).is_ok());
+        }
+    }
 }
 
 impl DatagramLists {

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
-use super::datagram::{DatagramLists, write_sections};
+use super::datagram::{DatagramLists, LanePoses, write_sections};
 use super::records::{self, OwnBody, TurnDelta};
 use super::update_input::UpdateInput;
 use crate::game::{LaneBaseline, List, MessageWriter, RecordList, Records, WireValues};
@@ -31,8 +31,6 @@ type Inventory = ([Option<u8>; 2], [Option<u8>; GROUPS], [u8; GROUPS]);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastSent {
     pose: Pose,
-    /// The newest pose sent by datagram, and the tick in which it changed.
-    by_datagram: (Pose, u32),
     hand: HeldItem,
     is_protected: bool,
     /// The clan of the player's tag.
@@ -59,6 +57,8 @@ pub struct SentState {
     pub first_player: Option<PlayerId>,
     /// Whether the last update went by datagram, as far as datagrams carry it.
     is_by_datagram: bool,
+    /// The poses of other players in datagrams.
+    lane_poses: LanePoses,
     /// The client's own body in the last datagram, and the tick in which it changed.
     own_by_datagram: (Option<OwnBody>, u32),
     gone_animals: GoneAnimals,
@@ -103,14 +103,6 @@ pub struct PendingLists {
     pub shots: RecordList,
 }
 
-/// Returns whether the client may lack the pose of a known player.
-fn lacks_pose(now: UpdateInput<'_>, lane: LaneBaseline, last: &mut LastSent, pose: Pose) -> bool {
-    if now.is_lane_start || last.by_datagram.0 != pose {
-        last.by_datagram = (pose, now.state.tick);
-    }
-    lane.lacks(last.by_datagram.1)
-}
-
 impl SentState {
     /// Loads the fields that an update reads into the CPU cache.
     pub fn prefetch_fields(&self) {
@@ -140,6 +132,7 @@ impl SentState {
         let is_next = !had_lane && lane.is_none();
         let changed = since.tick(self.tick.filter(|_| is_next), state);
         self.players(now, changed, lists);
+        self.lane_poses.collect(now, &self.known.players, &mut lists.datagram.players);
         self.own(now, lists, out);
         self.gone_animals.update(&mut self.known.animals, now, &mut lists.animals);
         write_update((state.tick, has_lane && lane.is_none()), lists, out);
@@ -364,11 +357,7 @@ impl PendingLists {
         changed: Option<&[Records; 2]>,
         clans: &KnownClans,
     ) {
-        if let Some(lane) = now.lane {
-            if lacks_pose(now, lane, &mut known.last, player.pose) {
-                self.datagram.players.push(index as u32);
-            }
-        } else {
+        if now.lane.is_none() {
             self.collect_pose(index, (known.last.pose, player.pose), now, changed);
             known.last.pose = player.pose;
         }
@@ -388,11 +377,6 @@ impl PendingLists {
         let player = &now.state.players[index];
         self.enters.push(records::enter(player));
         let mut known = newcomer(player.max_health, visible);
-        if let Some(lane) = now.lane
-            && lacks_pose(now, lane, &mut known.last, visible.pose)
-        {
-            self.datagram.players.push(index as u32);
-        }
         self.collect_changed_values(&mut known, visible);
         if known.last.clan != visible.clan && clans.may_send_tag(visible.clan, true, now.state) {
             self.tag(&mut known, visible.clan);
