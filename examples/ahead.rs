@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let url: Url = arguments.next().as_deref().unwrap_or("ws://127.0.0.1:3000/play").parse()?;
     let seconds: u32 = arguments.next().as_deref().unwrap_or("20").parse()?;
 
-    // 1. Connect. `link` encodes the upgrade and the frames; this program reads and writes the
+    // 1. Connect. `connection` encodes the upgrade and the frames; this program reads and writes the
     //    socket.
     let mut socket = dial::connect(dial::resolve(&url)?, None)?;
-    let link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
+    let connection = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let mut player = PredictingClient::<MooLocalWorld>::new(
-        link,
+        connection,
         dialect,
         &[("name", "ahead".into()), ("skin", 4.into())],
     );

@@ -295,7 +295,7 @@ impl BotPolicy<Action> for Bot {
         }
     }
 
-    fn decide(&mut self, view: &BotView<'_>, dice: &mut BotRng) -> Option<Action> {
+    fn decide(&mut self, view: &BotView<'_>, rng: &mut BotRng) -> Option<Action> {
         let mine = self
             .kites
             .iter()
@@ -308,7 +308,7 @@ impl BotPolicy<Action> for Bot {
             self.spawned = Some(self.tick);
             return Some(Action::Fly {
                 number: self.number,
-                x: 80 + dice.below(800) as u16,
+                x: 80 + rng.below(800) as u16,
                 y: GROUND as u16 + 20,
             });
         }
@@ -323,7 +323,7 @@ impl BotPolicy<Action> for Bot {
         }
         self.fly();
         self.counts[0] += 1;
-        match dice.below(60) {
+        match rng.below(60) {
             0 => Some(self.report(id, [900.0, -400.0])),
             1 => Some(self.report(id, [2_000.0, 0.0])),
             2 => Some(self.report(*self.kites.last()?, [0.0; 2])),

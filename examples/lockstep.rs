@@ -29,14 +29,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = arguments.next().as_deref().unwrap_or("20").parse()?;
     let corrupts: Option<u64> = arguments.next().map(|seed| seed.parse()).transpose()?;
 
-    // 1. Connect. `link` encodes the upgrade and the frames; this program reads and writes the
+    // 1. Connect. `connection` encodes the upgrade and the frames; this program reads and writes the
     //    socket.
     let mut socket = dial::connect(dial::resolve(&url)?, None)?;
     socket.set_nonblocking(false)?;
-    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
+    let mut connection = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let about = local_worlds::built_in_game("moo").ok_or("no such game")?;
-    let mut follower = LockstepFollower::new(about, dialect.clone());
+    let game = local_worlds::built_in_game("moo").ok_or("no such game")?;
+    let mut follower = LockstepFollower::new(game, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 
     let (began, mut printed_seconds, mut buffer, mut bytes) = (Instant::now(), 0, [0; 64 * 1024], Vec::new());
@@ -50,17 +50,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bytes a second"
     )?;
     while began.elapsed() < Duration::from_secs(seconds) {
-        link.drain_output(&mut bytes);
+        connection.drain_output(&mut bytes);
         socket.write_all(&bytes)?;
         bytes.clear();
         let read = socket.read(&mut buffer)?;
         if read == 0 {
             return Err("the server has closed the connection".into());
         }
-        link.receive(&buffer[..read]);
+        connection.receive(&buffer[..read]);
         loop {
             let (mut outgoing, mut messages) = (Vec::new(), Messages::default());
-            match link.next_event()? {
+            match connection.next_event()? {
                 None => break,
                 Some(ClientEvent::Open) => outgoing.push(hello(&dialect)?),
                 // 2. The follower restores the snapshot, runs the commands of each frame, and adds
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Some(ClientEvent::Closed { reason, .. }) => return Err(reason.to_string().into()),
                 Some(_) => {}
             }
-            outgoing.iter().for_each(|message| link.send_binary(message));
+            outgoing.iter().for_each(|message| connection.send_binary(message));
         }
         // 3. Print a line each second.
         if let Some(world) = follower.world().filter(|_| began.elapsed().as_secs() > printed_seconds) {
@@ -100,7 +100,7 @@ fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
 /// from other clients and a server may not escape them.
 fn print_report(report: &DesyncReport) -> std::io::Result<()> {
     let printable = |text: String| -> String {
-        text.chars().map(|sign| if sign.is_control() { '\u{fffd}' } else { sign }).collect()
+        text.chars().map(|ch| if ch.is_control() { '\u{fffd}' } else { ch }).collect()
     };
     let fields: Vec<String> = report.fields.iter().map(|(_, field)| printable(field.to_string())).collect();
     writeln!(stdout(), "worlds differ after tick {}: {}", report.tick, fields.join("; "))

@@ -419,13 +419,13 @@ fn the_first_frame_is_shown() {
     let (packages, commands): (Vec<&str>, Vec<&str>) =
         lines.iter().partition(|line| line.starts_with("apt-get "));
     assert_eq!(packages.len(), 2, "{packages:?}");
-    let folder = std::env::temp_dir().join(format!("tickwire-first-frame-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
+    let directory = std::env::temp_dir().join(format!("tickwire-first-frame-{}", std::process::id()));
+    fs::create_dir_all(&directory).expect("a folder");
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|free| free.local_addr())
         .expect("a free port")
         .port();
-    let inside = |name: &str| folder.join(name).display().to_string();
+    let inside = |name: &str| directory.join(name).display().to_string();
     let script = commands.join("\n");
     for replaced in ["& server=$!\nsleep 1\n", "wait $server\n"] {
         assert_eq!(script.matches(replaced).count(), 1, "{replaced}\nin\n{script}");
@@ -437,8 +437,8 @@ fn the_first_frame_is_shown() {
         .replace("$PWD/target/release:", "")
         .replace("first.pcapng", &inside("first.pcapng"))
         .replace("server.txt", &inside("server.txt"));
-    let output = Shell { server: None }.run(&format!("set -e\nHOME='{}'\n{script}", folder.display()));
-    fs::remove_dir_all(&folder).expect("it can be removed");
+    let output = Shell { server: None }.run(&format!("set -e\nHOME='{}'\n{script}", directory.display()));
+    fs::remove_dir_all(&directory).expect("it can be removed");
     for shown in ["→ move", "tickwire packets, move", "direction: ", "masking key"] {
         assert!(output.contains(shown), "{shown} is not shown:\n{output}");
     }

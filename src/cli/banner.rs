@@ -18,16 +18,16 @@ use crate::util::plural::count_noun;
 pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
-    let game = if has_own_game { format!("{} on ", config.game.about.name) } else { String::new() };
+    let game = if has_own_game { format!("{} on ", config.game.info.name) } else { String::new() };
     let mut text = format!("{game}tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
-    text.push_str(&paths(&host, "", config.game.about));
+    text.push_str(&paths(&host, "", config.game.info));
     let token = if is_new_token { format!("#{}", config.admin_token.expose()) } else { String::new() };
     let rooms = server.rooms();
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
-        if room.about.name != config.game.about.name {
+        if room.game.name != config.game.info.name {
             let below = format!("{}{}", routes::ROOM_PREFIX, room.options.name);
-            text.push_str(&paths(&host, &below, room.about));
+            text.push_str(&paths(&host, &below, room.game));
         }
     }
     if config.rooms_on_demand > 0 {
@@ -41,16 +41,16 @@ pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> 
     text.push_str(&format!("  admin    http://{host}{}{token}\n", http_admin::PATH));
     let identity = &config.identity;
     let dialects =
-        config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
+        config.game.info.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
         "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}{}  \
          bind {address}, {}, seed {}{},\n{}  \
          at most {} clients ({} per address), this machine supports {}\n\n",
         bot_args::line(config.bots),
         player_args::line(&config.players),
-        rates(rooms[0].about, config.rates()),
+        rates(rooms[0].game, config.rates()),
         identity.seed,
-        options(rooms[0].about, identity),
+        options(rooms[0].game, identity),
         unusual_settings(config),
         config.max_clients,
         config.max_clients_per_address,
@@ -75,10 +75,10 @@ fn room_line(host: &str, room: &RoomHandle) -> String {
         "  room     http://{host}{}{}/  {}, {}, seed {}{}{max_clients}\n",
         routes::ROOM_PREFIX,
         options.name,
-        room.about.name,
-        rates(room.about, options.rates),
+        room.game.name,
+        rates(room.game, options.rates),
         identity.seed,
-        self::options(room.about, identity),
+        self::options(room.game, identity),
     )
 }
 

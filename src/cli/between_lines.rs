@@ -70,8 +70,8 @@ fn message(begin: &str, seen: &Observation<'_, '_>, line: impl Fn(&Explanation<'
         Outcome::Repeated(copies) => format!(" [and {copies} more]"),
         Outcome::Injected => " [injected]".to_owned(),
         Outcome::Oversized { .. } => {
-            let sign = if seen.from == Side::Client { '>' } else { '<' };
-            return format!("{begin}{sign} a message that is too long to explain\n");
+            let ch = if seen.from == Side::Client { '>' } else { '<' };
+            return format!("{begin}{ch} a message that is too long to explain\n");
         }
     };
     let mut text = String::new();

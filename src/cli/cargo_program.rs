@@ -40,13 +40,13 @@ impl CargoProgram {
 
     /// The program at a path. `None` if the path is not in a cargo target directory.
     fn at(path: &Path) -> Option<CargoProgram> {
-        let mut folder = path.parent()?;
-        let is_example = folder.ends_with("examples");
+        let mut directory = path.parent()?;
+        let is_example = directory.ends_with("examples");
         if is_example {
-            folder = folder.parent()?;
+            directory = directory.parent()?;
         }
         let name = path.file_stem()?.to_str()?;
-        let profile = folder.file_name()?.to_str()?;
+        let profile = directory.file_name()?.to_str()?;
         let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).or(env::current_dir().ok())?;
         if !package.join("Cargo.toml").is_file() || !path.with_extension("d").is_file() {
             return None;
@@ -54,7 +54,7 @@ impl CargoProgram {
         Some(CargoProgram {
             name: name.to_owned(),
             is_example,
-            target: folder.parent()?.to_owned(),
+            target: directory.parent()?.to_owned(),
             profile: if profile == "debug" { "dev".to_owned() } else { profile.to_owned() },
             package,
             path: path.to_owned(),
@@ -110,9 +110,9 @@ impl CargoProgram {
 /// The Rust files of the running program's own package, without its dependencies.
 pub(super) fn own_sources() -> Result<Vec<PathBuf>, CliError> {
     let program = CargoProgram::current("synctest")?;
-    let folder = program.package.join(if program.is_example { "examples" } else { "src" });
+    let directory = program.package.join(if program.is_example { "examples" } else { "src" });
     let is_own = |file: &PathBuf| {
-        file.starts_with(&folder) && file.extension().is_some_and(|extension| extension == "rs")
+        file.starts_with(&directory) && file.extension().is_some_and(|extension| extension == "rs")
     };
     Ok(program.sources()?.into_keys().filter(is_own).collect())
 }

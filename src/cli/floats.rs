@@ -110,8 +110,8 @@ mod tests {
     /// Authors copy the examples, so the examples have no float outside of their bots.
     #[test]
     fn rules_of_the_examples_have_no_floats() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-        let files = fs::read_dir(folder).expect("the examples").map(|file| file.expect("a file").path());
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+        let files = fs::read_dir(directory).expect("the examples").map(|file| file.expect("a file").path());
         let mut checked = 0;
         for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
             let text = fs::read_to_string(&path).expect("text");

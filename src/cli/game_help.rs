@@ -48,10 +48,10 @@ fn width(columns: Option<&str>) -> Option<usize> {
 
 fn game(games: &[&GameInfo]) -> String {
     let names: Vec<&str> = games.iter().map(|info| info.name).collect();
-    let options = games.iter().filter(|info| !info.options.is_empty()).map(|about| {
+    let options = games.iter().filter(|info| !info.options.is_empty()).map(|info| {
         let option = |own: &OptionSpec| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
-        let options: Vec<String> = about.options.iter().map(option).collect();
-        format!("{} of {}", options.join(", "), about.name)
+        let options: Vec<String> = info.options.iter().map(option).collect();
+        format!("{} of {}", options.join(", "), info.name)
     });
     let options: Vec<String> = options.collect();
     let options =

@@ -74,8 +74,8 @@ impl GameList {
         let simulations = games.iter().map(|game| game.simulation).collect();
         let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
-        let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
-        let codes = GameInfo::tables_of(&abouts).map_err(|error| error.to_string())?;
+        let infos: Vec<&GameInfo> = kinds.iter().map(|kind| kind.info).collect();
+        let codes = GameInfo::tables_of(&infos).map_err(|error| error.to_string())?;
         Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds, on_event: None })
     }
 
@@ -84,9 +84,9 @@ impl GameList {
     /// # Errors
     /// The name is unknown. The message lists the games.
     pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
-        let known = self.factories.iter().find(|kind| kind.about.name == name).copied();
+        let known = self.factories.iter().find(|kind| kind.info.name == name).copied();
         known.ok_or_else(|| {
-            let names: Vec<&str> = self.factories.iter().map(|kind| kind.about.name).collect();
+            let names: Vec<&str> = self.factories.iter().map(|kind| kind.info.name).collect();
             format!("unknown game {name:?}; the games are: {}", names.join(", "))
         })
     }
@@ -98,8 +98,8 @@ impl GameList {
     pub fn simulation(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        simulate::SimGameFactory::find(&self.simulations, kind.about)
-            .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
+        simulate::SimGameFactory::find(&self.simulations, kind.info)
+            .ok_or_else(|| format!("the game {} cannot be simulated", kind.info.name))
     }
 
     /// The game of this name for an embedded server. `None` selects the first game.
@@ -109,8 +109,8 @@ impl GameList {
     pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        embedded::EmbeddedGameFactory::find(&self.embedded, kind.about)
-            .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
+        embedded::EmbeddedGameFactory::find(&self.embedded, kind.info)
+            .ok_or_else(|| format!("the game {} cannot be embedded", kind.info.name))
     }
 
     /// Parses the value of `--game`, a name with options after commas. Returns a list of the same
@@ -125,8 +125,8 @@ impl GameList {
         for option in rest.into_iter().flat_map(|rest| rest.split(',')) {
             let (key, value) =
                 option.split_once('=').ok_or_else(|| format!("{option:?} must be OPTION=VALUE"))?;
-            let Some(own) = first.about.options.iter().find(|own| own.flag == key) else {
-                let names: Vec<&str> = first.about.options.iter().map(|own| own.flag).collect();
+            let Some(own) = first.info.options.iter().find(|own| own.flag == key) else {
+                let names: Vec<&str> = first.info.options.iter().map(|own| own.flag).collect();
                 return Err(format!(
                     "{key}: unknown option; the options of {name} are: {}",
                     names.join(", ")
@@ -138,7 +138,7 @@ impl GameList {
             let number = parse_number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
-        let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();
+        let others = self.factories.iter().filter(|kind| kind.info.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
         let (simulations, embedded) = (self.simulations.clone(), self.embedded.clone());
         let (codes, on_event) = (Arc::clone(&self.codes), self.on_event.clone());
@@ -147,12 +147,12 @@ impl GameList {
 
     /// The game infos of all games.
     pub fn info(&self) -> Vec<&'static GameInfo> {
-        self.factories.iter().map(|kind| kind.about).collect()
+        self.factories.iter().map(|kind| kind.info).collect()
     }
 
     /// Whether these are the games of this project.
     pub fn is_built_in(&self) -> bool {
-        self.factories.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.about.name))
+        self.factories.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.info.name))
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     fn a_game_is_named_with_its_options_and_refused_by_name() {
         let games = GameList::built_in();
         let first =
-            |text| games.with_default(text).map(|(games, options)| (games.factories[0].about.name, options));
+            |text| games.with_default(text).map(|(games, options)| (games.factories[0].info.name, options));
         assert_eq!(first("tanks"), Ok(("tanks", vec![])));
         assert_eq!(first("tanks,round=60"), Ok(("tanks", vec![("round_s", 60)])));
         assert_eq!(first("moo,map-size=2000"), Ok(("moo", vec![("map_size_px", 2000)])));

@@ -228,8 +228,8 @@ fn write_room(
     let game = games.named(&snapshot.identity.game).map_err(|error| error.to_string())?;
     let name = &*snapshot.identity.room;
     let paths =
-        game.about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
-    let record = WorldRecord::Room { game: Untrusted::new(game.about.name), paths: paths.collect() };
+        game.info.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
+    let record = WorldRecord::Room { game: Untrusted::new(game.info.name), paths: paths.collect() };
     writer.record(name, Duration::ZERO, &record);
     write_world(writer, began, snapshot);
     let (mut ticks, tick_hz) = (0_u32, snapshot.identity.tick_hz.max(1));

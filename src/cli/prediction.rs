@@ -65,7 +65,7 @@ fn no_module(games: &GameList) -> Option<String> {
     if games.is_built_in() {
         return Some("the prediction module of the built-in games is part of this program".to_owned());
     }
-    let game = games.factories.first().map(|factory| factory.about).filter(|game| !game.is_predicted)?;
+    let game = games.factories.first().map(|factory| factory.info).filter(|game| !game.is_predicted)?;
     let name = game.name;
     Some(format!(
         "the game {name} has no prediction: implement PredictedGame, and set SimpleGame::PREDICTION"
@@ -88,7 +88,7 @@ pub(super) fn load(games: &GameList) -> Option<PredictionModule> {
 /// Returns why pages of this server have no prediction, or an old one; `None` if all is well.
 pub(super) fn problem(config: &ServerConfig) -> Option<String> {
     let is_own = |game: &GameInfo| game.is_predicted && !games::INFO.contains(&game);
-    config.games.iter().find(|factory| is_own(factory.about))?;
+    config.games.iter().find(|factory| is_own(factory.info))?;
     let program = env::current_exe().ok()?;
     let module = module_path(&program);
     let command = "the command `prediction` of this program builds it, and `dev` with every change";

@@ -154,10 +154,10 @@ impl<R: BufRead> Dialogue<'_, R> {
 /// Reads a line of at most [`limits::QUIZ_LINE_BYTES`] bytes; `None` at the end of the input.
 fn read_line(input: &mut impl BufRead) -> Result<Option<String>, CliError> {
     let mut line = Vec::new();
-    let most = limits::QUIZ_LINE_BYTES;
-    input.take(most).read_until(b'\n', &mut line).map_err(|error| format!("standard input: {error}"))?;
-    if line.len() as u64 == most && line.last() != Some(&b'\n') {
-        return Err(format!("standard input: a line is longer than {most} bytes"));
+    let max = limits::QUIZ_LINE_BYTES;
+    input.take(max).read_until(b'\n', &mut line).map_err(|error| format!("standard input: {error}"))?;
+    if line.len() as u64 == max && line.last() != Some(&b'\n') {
+        return Err(format!("standard input: a line is longer than {max} bytes"));
     }
     Ok((!line.is_empty()).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
@@ -165,15 +165,15 @@ fn read_line(input: &mut impl BufRead) -> Result<Option<String>, CliError> {
 /// Checks the answers of a file, and prints a line of JSON for each. Returns whether all are right.
 fn check_file(quiz: Quiz<'_>, file: &Path) -> Result<bool, CliError> {
     let failed = |error: io::Error| format!("{}: {error}", file.display());
-    let (most, mut text) = (limits::QUIZ_CHECK_BYTES, String::new());
+    let (max, mut text) = (limits::QUIZ_CHECK_BYTES, String::new());
     let source: Box<dyn Read> = if file == Path::new(STDIN) {
         Box::new(io::stdin().lock())
     } else {
         Box::new(File::open(file).map_err(failed)?)
     };
-    source.take(most + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > most {
-        return Err(format!("{}: longer than the maximum of {} MiB", file.display(), most >> 20));
+    source.take(max + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > max {
+        return Err(format!("{}: longer than the maximum of {} MiB", file.display(), max >> 20));
     }
     let mut is_all_right = true;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -83,7 +83,7 @@ impl RoomArg {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let info = self.game.about;
+        let info = self.game.info;
         match key {
             "seed" => self.seed = Some(parse_number(value, 0, u32::MAX)?),
             "tick-hz" => self.tick_hz = Some(info.check_tick_hz(parse_number(value, 0, u32::MAX)?)?),
@@ -110,8 +110,8 @@ impl RoomArg {
     /// The parameters of the room's world: the room's options first, then the server's flags if the
     /// game is the same, then the defaults.
     pub fn identity(&self, server: &ServerConfig) -> WorldParams {
-        let info = self.game.about;
-        let is_same = info.name == server.game.about.name;
+        let info = self.game.info;
+        let is_same = info.name == server.game.info.name;
         let mut identity = (info.identity)(self.seed.unwrap_or(server.identity.seed));
         if is_same {
             identity.options.clone_from(&server.identity.options);
@@ -125,7 +125,7 @@ impl RoomArg {
     /// The settings of the room, for a world with this tick rate.
     pub fn options(&self, server: &ServerConfig, tick_hz: u32) -> RoomConfig {
         // The server's rate is for its own game. A room of another game updates in each tick.
-        let is_same = self.game.about.name == server.game.about.name;
+        let is_same = self.game.info.name == server.game.info.name;
         let usual_hz = if is_same { server.update_hz } else { tick_hz };
         let config = ServerConfig {
             update_hz: self.update_hz.unwrap_or(usual_hz),
@@ -148,7 +148,7 @@ mod tests {
         server.identity = WorldParams { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
         for text in ["two", "two=moo"] {
             let plain = RoomArg::read(text, &GameList::built_in()).expect("a name");
-            assert_eq!((&*plain.name, plain.game.about.name), ("two", "moo"));
+            assert_eq!((&*plain.name, plain.game.info.name), ("two", "moo"));
             assert_eq!(plain.identity(&server), server.identity);
         }
         let text = "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3";

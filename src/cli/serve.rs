@@ -204,9 +204,9 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let rooms = rooms(&config, args, games, &mut journal)?;
     rooms
         .iter()
-        .try_for_each(|room| room.handle().about.check_tables(&config.codes))
+        .try_for_each(|room| room.handle().game.check_tables(&config.codes))
         .map_err(|error| error.to_string())?;
-    config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
+    config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().game))?;
     let log = Log::start(&args.log)?;
     config.journal = journal.map(RecoveringJournals::begin);
     args.players.warn();
@@ -347,10 +347,10 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         None => AdminToken::random(),
     };
     let game = *games.factories.first().ok_or("a server needs a game")?;
-    let mut identity = identity(game.about, args)?;
+    let mut identity = identity(game.info, args)?;
     options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
-    let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
+    let usual_hz = game.info.tick_rates.first().copied().unwrap_or(tick_hz);
     let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     Ok(ServerConfig {
         identity,
@@ -434,8 +434,8 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
     let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT_ARG));
     match file.and_then(Path::parent) {
         None => args.save_dir.clone(),
-        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-        Some(folder) => folder.to_owned(),
+        Some(directory) if directory.as_os_str().is_empty() => PathBuf::from("."),
+        Some(directory) => directory.to_owned(),
     }
 }
 

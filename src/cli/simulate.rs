@@ -99,7 +99,7 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
             Err(_) => "a panic".to_owned(),
         };
         let SimulateArgs { connections, minutes, rooms, lanes, .. } = args;
-        let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
+        let named = if args.game.is_some() { format!("--game {} ", game.info.name) } else { String::new() };
         let netem = args.netem.map_or(String::new(), |netem| format!(" --netem {netem}"));
         let again = format!(
             "{named}--seed {seed} --connections {connections} --minutes {minutes} --rooms {rooms} --lanes {lanes}{netem}"

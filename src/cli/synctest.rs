@@ -79,7 +79,7 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
         }
         let mut written = Ok(());
         if let Some(trace) = &mut trace {
-            written = writeln!(trace, "game {} {seed}", game.about.name);
+            written = writeln!(trace, "game {} {seed}", game.info.name);
         }
         let mut run = RecordedRun::default();
         let report = synctest::run(&plan, &mut |recorded| {
@@ -96,7 +96,7 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
         }
         written.map_err(|error| format!("--trace: {error}"))?;
         if let Some(wasm) = &wasm {
-            let compared = wasm.compare(game.about, seed, &run, report.checksum)?;
+            let compared = wasm.compare(game.info, seed, &run, report.checksum)?;
             wasm_checksums = Some(wasm_checksums.unwrap_or_default() + compared);
         }
         all.add(&report);
@@ -105,7 +105,7 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
         trace.flush().map_err(|error| format!("--trace: {error}"))?;
     }
     let floats = if games.is_built_in() { String::new() } else { super::floats::note() };
-    let (name, wasm) = (game.about.name, wasm_checksums);
+    let (name, wasm) = (game.info.name, wasm_checksums);
     print(&if args.json { json(args, name, &all, wasm) } else { text(args, name, &all, wasm) + &floats });
     Ok(())
 }
@@ -217,7 +217,7 @@ fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliE
         let words: Vec<&str> = line.split(' ').collect();
         match (&words[..], &mut world) {
             (["game", name, seed], world) => {
-                let info = games.named(name)?.about;
+                let info = games.named(name)?.info;
                 let seed = seed.parse().map_err(|error| failed(&error))?;
                 *world = Some((info, (info.new_world)(&(info.identity)(seed))));
                 counts[0] += 1;

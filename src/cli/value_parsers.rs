@@ -37,7 +37,7 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
     }
     let (scheme, authority) = text.split_once("://").ok_or_else(refused)?;
     let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    if !scheme.starts_with(|sign: char| sign.is_ascii_alphabetic()) || !scheme.bytes().all(is_scheme_byte) {
+    if !scheme.starts_with(|ch: char| ch.is_ascii_alphabetic()) || !scheme.bytes().all(is_scheme_byte) {
         return Err(refused());
     }
     let (host, port) = match authority.rsplit_once(':') {

@@ -33,8 +33,8 @@ impl WasmModule {
         let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         command.args(["--print", "target-libdir", "--target", TARGET]).current_dir(&program.package);
         let output = command.output().map_err(|error| format!("rustc cannot be run: {error}"))?;
-        let folder = String::from_utf8_lossy(&output.stdout);
-        let is_there = output.status.success() && Path::new(folder.trim()).is_dir();
+        let directory = String::from_utf8_lossy(&output.stdout);
+        let is_there = output.status.success() && Path::new(directory.trim()).is_dir();
         let command = self.command;
         Ok((!is_there)
             .then(|| format!("{command} needs the compiler's target {TARGET}: rustup target add {TARGET}")))
@@ -56,8 +56,8 @@ impl WasmModule {
         let library = Path::new(env!("CARGO_MANIFEST_DIR"));
         let home = env::home_dir();
         let folders = [(home.as_deref(), "~"), (Some(library), "tickwire"), (Some(&*program.package), ".")];
-        for (folder, name) in folders {
-            flags.extend(folder.map(|folder| format!("--remap-path-prefix={}={name}", folder.display())));
+        for (directory, name) in folders {
+            flags.extend(directory.map(|directory| format!("--remap-path-prefix={}={name}", directory.display())));
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
         command.envs(PROFILE.map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), value)));
@@ -66,7 +66,7 @@ impl WasmModule {
         if !status.success() {
             return Err(format!("{}: the program does not build for WebAssembly", self.command));
         }
-        let folder = program.result_folder(&target.join(TARGET).join("release"));
-        Ok(folder.join(format!("{}.wasm", program.name)))
+        let directory = program.result_folder(&target.join(TARGET).join("release"));
+        Ok(directory.join(format!("{}.wasm", program.name)))
     }
 }

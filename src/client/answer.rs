@@ -34,7 +34,7 @@ impl fmt::Display for AnswerError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AnswerError::Head(violation) => write_violation(*violation, out),
-            AnswerError::TooLong(most) => write!(out, "the response has a body of more than {most} bytes"),
+            AnswerError::TooLong(max) => write!(out, "the response has a body of more than {max} bytes"),
             AnswerError::Chunk => write!(out, "a chunk of the response has no size (RFC 9112 section 7.1)"),
         }
     }

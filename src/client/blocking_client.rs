@@ -61,7 +61,7 @@ impl From<&DecodedPacket<'_>> for ReceivedPacket {
 #[derive(Debug)]
 pub struct BlockingClient<H = ReceivedPacket> {
     stream: TcpStream,
-    link: ClientConnection,
+    connection: ClientConnection,
     dialect: Arc<Dialect>,
     received: VecDeque<H>,
     close_reason: Option<String>,
@@ -83,13 +83,13 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// As [`BlockingClient::connect`].
     pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         let is_native = dialect.name() == "native";
-        let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::random_keys());
+        let connection = ClientConnection::new(&url.authority(), &url.target, is_native, dial::random_keys());
         let mut client =
-            BlockingClient { stream, link, dialect, received: VecDeque::new(), close_reason: None };
+            BlockingClient { stream, connection, dialect, received: VecDeque::new(), close_reason: None };
         client.flush()?;
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         loop {
-            match client.link.next_event() {
+            match client.connection.next_event() {
                 Ok(Some(ClientEvent::Open)) => return Ok(client),
                 Ok(Some(_)) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(None) => client.read(deadline)?,
@@ -106,7 +106,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     pub fn send(&mut self, packet: &str, values: &[Value]) -> io::Result<()> {
         let message = self.dialect.encode(Direction::ToServer, packet, values);
         let message = message.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
-        self.link.send_binary(&message);
+        self.connection.send_binary(&message);
         self.flush()
     }
 
@@ -119,7 +119,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         if message.is_empty() {
             return Err(ErrorKind::InvalidInput.into());
         }
-        self.link.send_binary(&message);
+        self.connection.send_binary(&message);
         self.flush()
     }
 
@@ -177,8 +177,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
                 Some(received) if is_it(&received) => return Ok(received),
                 Some(_) => {}
                 None => {
-                    let ending = self.close_reason.clone().unwrap_or_default();
-                    return Err(io::Error::new(ErrorKind::UnexpectedEof, ending));
+                    let reason = self.close_reason.clone().unwrap_or_default();
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, reason));
                 }
             }
         }
@@ -187,7 +187,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// The name of the room that the server has chosen for `?room=any`; empty for the default room.
     /// `None` for a URL that names its room.
     pub fn room(&self) -> Option<&str> {
-        self.link.room()
+        self.connection.room()
     }
 
     /// The reason why the connection ended: the close code and the server's reason, or "end without
@@ -205,7 +205,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
 
     fn drain_events(&mut self) -> io::Result<()> {
         loop {
-            match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
+            match self.connection.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
                 None => return Ok(()),
                 Some(ClientEvent::Binary(message)) => {
                     let decoded = self.dialect.decode(Direction::ToClient, message);
@@ -227,7 +227,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
 
     fn flush(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
-        self.link.drain_output(&mut bytes);
+        self.connection.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
             // The server has closed the connection. The bytes that it sent before are still read.
             Err(error)
@@ -248,8 +248,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         dial::wait(PollInterest::readable(&self.stream), left)?;
         let mut buffer = [0; 16 * 1024];
         match self.stream.read(&mut buffer) {
-            Ok(0) => self.link.receive_eof(),
-            Ok(count) => self.link.receive(&buffer[..count]),
+            Ok(0) => self.connection.receive_eof(),
+            Ok(count) => self.connection.receive(&buffer[..count]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(error),
         }

@@ -117,8 +117,8 @@ impl ClientLane {
         self.sent = Some(now);
         let mut messages = std::mem::take(&mut self.pending);
         if !self.commands.is_empty() {
-            let most = MESSAGES_BYTES.saturating_sub(messages.len() + MESSAGE_HEAD_BYTES);
-            message::write_commands(&mut messages, |out| _ = self.commands.write(most, out));
+            let max = MESSAGES_BYTES.saturating_sub(messages.len() + MESSAGE_HEAD_BYTES);
+            message::write_commands(&mut messages, |out| _ = self.commands.write(max, out));
         }
         Some(self.endpoint.seal(&messages, None, now))
     }

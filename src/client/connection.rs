@@ -306,9 +306,9 @@ mod tests {
     use crate::ws::http::HeadReader;
 
     /// A server's response to the request in the output of the connection.
-    fn answer(link: &mut ClientConnection) -> Vec<u8> {
+    fn answer(connection: &mut ClientConnection) -> Vec<u8> {
         let mut request = Vec::new();
-        link.drain_output(&mut request);
+        connection.drain_output(&mut request);
         let head = HeadReader::new(limits::HEAD_LIMITS).receive(&request).unwrap().unwrap();
         assert_eq!(head.path(), "/play");
         handshake::accept(&head, &[SUBPROTOCOL]).unwrap().response
@@ -316,20 +316,20 @@ mod tests {
 
     #[test]
     fn a_link_opens_and_carries_messages_however_the_bytes_are_cut() {
-        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
-        let mut bytes = answer(&mut link);
+        let mut connection = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+        let mut bytes = answer(&mut connection);
         frame::write_binary(&mut bytes, b"hello");
         let mut events = Vec::new();
         for byte in bytes {
-            link.receive(&[byte]);
-            while let Some(event) = link.next_event().unwrap() {
+            connection.receive(&[byte]);
+            while let Some(event) = connection.next_event().unwrap() {
                 events.push(format!("{event:?}"));
             }
         }
         assert_eq!(events, ["Open", "Binary([104, 101, 108, 108, 111])"]);
-        link.receive_eof();
-        assert_eq!(link.next_event(), Ok(Some(ClientEvent::Ended)));
-        assert_eq!(link.next_event(), Ok(None));
+        connection.receive_eof();
+        assert_eq!(connection.next_event(), Ok(Some(ClientEvent::Ended)));
+        assert_eq!(connection.next_event(), Ok(None));
     }
 
     #[test]
@@ -341,38 +341,38 @@ mod tests {
             ("Tickwire-Room: /r/Arena/\r\n", None),
             ("Tickwire-Room: arena\r\n", None),
         ] {
-            let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
-            let response = answer(&mut link);
+            let mut connection = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+            let response = answer(&mut connection);
             let (head, end) = response.split_at(response.len() - 2);
-            link.receive(&[head, header.as_bytes(), end].concat());
-            assert_eq!(link.next_event(), Ok(Some(ClientEvent::Open)));
-            assert_eq!(link.room(), room, "{header}");
+            connection.receive(&[head, header.as_bytes(), end].concat());
+            assert_eq!(connection.next_event(), Ok(Some(ClientEvent::Open)));
+            assert_eq!(connection.room(), room, "{header}");
         }
     }
 
     #[test]
     fn a_refusal_is_reported_with_its_status() {
-        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
-        link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
-        assert_eq!(link.next_event(), Err(ClientConnectionError::Refused(503)));
-        assert_eq!(link.next_event(), Ok(None));
+        let mut connection = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+        connection.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(connection.next_event(), Err(ClientConnectionError::Refused(503)));
+        assert_eq!(connection.next_event(), Ok(None));
     }
 
     #[test]
     fn a_response_head_over_a_limit_is_reported_with_the_limit() {
-        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
-        link.receive(format!("HTTP/1.1 101 {}", "x".repeat(limits::HEAD_LIMITS.bytes)).as_bytes());
-        let error = link.next_event().unwrap_err();
+        let mut connection = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+        connection.receive(format!("HTTP/1.1 101 {}", "x".repeat(limits::HEAD_LIMITS.bytes)).as_bytes());
+        let error = connection.next_event().unwrap_err();
         assert_eq!(error.to_string(), "the response head exceeds 40960 bytes");
     }
 
     #[test]
     fn a_masked_frame_of_a_server_is_refused() {
-        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
-        let mut bytes = answer(&mut link);
+        let mut connection = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+        let mut bytes = answer(&mut connection);
         frame::write(&mut bytes, frame::Opcode::Binary, Some([1, 2, 3, 4]), b"x");
-        link.receive(&bytes);
-        assert_eq!(link.next_event(), Ok(Some(ClientEvent::Open)));
-        assert_eq!(link.next_event(), Err(ClientConnectionError::Violation(Violation::MaskForbidden)));
+        connection.receive(&bytes);
+        assert_eq!(connection.next_event(), Ok(Some(ClientEvent::Open)));
+        assert_eq!(connection.next_event(), Err(ClientConnectionError::Violation(Violation::MaskForbidden)));
     }
 }

@@ -98,27 +98,27 @@ mod tests {
 
     #[test]
     fn a_server_that_pings_without_reading_ends_the_connection() {
-        let mut link = ClientConnection::new(
+        let mut connection = ClientConnection::new(
             "a",
             "/play",
             true,
             ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
         );
         let (mut outgoing, mut socket) = (Outgoing::default(), Socket(1000));
-        link.drain_output(outgoing.bytes());
+        connection.drain_output(outgoing.bytes());
         let head =
             HeadReader::new(limits::HEAD_LIMITS).receive(outgoing.bytes()).expect("HTTP").expect("a head");
-        link.receive(&handshake::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
+        connection.receive(&handshake::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
         outgoing.write_to(&mut socket).expect("it fits");
         let mut pings = Vec::new();
         (0..100).for_each(|_| frame::write(&mut pings, Opcode::Ping, None, &[b'x'; 125]));
         let mut rounds = 0;
         let unread = loop {
-            link.receive(&pings);
-            while let Some(event) = link.next_event().expect("no violation") {
+            connection.receive(&pings);
+            while let Some(event) = connection.next_event().expect("no violation") {
                 assert!(matches!(event, ClientEvent::Open | ClientEvent::Control), "{event:?}");
             }
-            link.drain_output(outgoing.bytes());
+            connection.drain_output(outgoing.bytes());
             rounds += 1;
             if let Err(unread) = outgoing.write_to(&mut socket) {
                 break unread;

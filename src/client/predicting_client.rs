@@ -26,7 +26,7 @@ const RENDER_TICK_ARGUMENT: &str = "render_tick";
 
 /// A client that plays with prediction.
 pub struct PredictingClient<W: LocalWorld> {
-    link: ClientConnection,
+    connection: ClientConnection,
     dialect: Arc<Dialect>,
     prediction: Prediction<W>,
     /// The arguments of `hello`.
@@ -50,14 +50,14 @@ impl<W: LocalWorld> PredictingClient<W> {
     /// A client on a new connection. `hello` has the values of the packet `hello` by argument name,
     /// without `version` and `mode`. Values without an argument in the packet are dropped.
     pub fn new(
-        link: ClientConnection,
+        connection: ClientConnection,
         dialect: Arc<Dialect>,
         hello: &[(&str, Value)],
     ) -> PredictingClient<W> {
         let mut prediction = Prediction::new(&dialect);
         prediction.track_remote_players();
         PredictingClient {
-            link,
+            connection,
             prediction,
             dialect,
             hello: hello.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
@@ -82,10 +82,10 @@ impl<W: LocalWorld> PredictingClient<W> {
         now: Duration,
         mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
     ) {
-        self.link.receive(bytes);
+        self.connection.receive(bytes);
         loop {
             let dialect = Arc::clone(&self.dialect);
-            match self.link.next_event() {
+            match self.connection.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => self.send_hello(now),
                 Ok(Some(ClientEvent::Binary(message))) => {
@@ -191,7 +191,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         let message = self.dialect.encode(Direction::ToServer, name, values)?;
         self.prediction.on_sent(&self.dialect, &message, now)?;
         let is_lane_in_use = self.lane.as_ref().is_some_and(|lane| lane.is_usable(now));
-        let link = &mut self.link;
+        let connection = &mut self.connection;
         match &mut self.lane {
             Some(lane) if name == "ping" && is_lane_in_use => lane.send(&message),
             Some(lane)
@@ -199,9 +199,9 @@ impl<W: LocalWorld> PredictingClient<W> {
             {
                 let sequence = values.first().and_then(Value::as_u64).unwrap_or_default() as u32;
                 let tick = values.get(1).and_then(Value::as_u64).map(|tick| tick as u32);
-                lane.command((sequence, tick), &message, now, |packet| link.send_binary(packet));
+                lane.command((sequence, tick), &message, now, |packet| connection.send_binary(packet));
             }
-            _ => link.send_binary(&message),
+            _ => connection.send_binary(&message),
         }
         Ok(())
     }
@@ -236,8 +236,8 @@ impl<W: LocalWorld> PredictingClient<W> {
     pub fn join(&mut self, now: Duration) -> Result<(), PacketError> {
         // `join` has a sequence number, because the server counts it as a command.
         self.sequence += 1;
-        let link = &mut self.link;
-        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| link.send_binary(packet)));
+        let connection = &mut self.connection;
+        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| connection.send_binary(packet)));
         self.send_packet("join", &self.named("join", &[]), now)
     }
 
@@ -260,9 +260,9 @@ impl<W: LocalWorld> PredictingClient<W> {
 
     /// Makes the datagram that is due. A new command makes one due at once.
     fn advance_lane(&mut self, now: Duration) {
-        let link = &mut self.link;
+        let connection = &mut self.connection;
         let datagram =
-            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
+            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| connection.send_binary(packet)));
         self.datagrams.extend(datagram);
     }
 
@@ -283,7 +283,7 @@ impl<W: LocalWorld> PredictingClient<W> {
 
     /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
-        self.link.drain_output(into);
+        self.connection.drain_output(into);
     }
 
     /// The reason why the connection ended; `None` while it is open.

@@ -89,7 +89,7 @@ pub enum ClientRequest {
         /// The command of the client's own player.
         command: RawCommand,
         /// The target tick; `None` is the next tick.
-        intended: Option<u32>,
+        target_tick: Option<u32>,
         /// The rate limit for this command, shared by all clients of an address.
         shared: Option<&'static SharedRateLimit>,
     },

@@ -71,9 +71,9 @@ impl Deadlines {
 
     /// Schedules the close for this reason after [`limits::WRONG_TOKEN_DELAY`]. The client then
     /// needs no `hello`.
-    pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
+    pub fn close_after_delay(&self, close_reason: CloseReason, now: Duration) {
         let at = to_stamp(now + limits::WRONG_TOKEN_DELAY);
-        self.rejected_at.store(at << 8 | breach as u64, Ordering::Relaxed);
+        self.rejected_at.store(at << 8 | close_reason as u64, Ordering::Relaxed);
         self.on_hello();
     }
 

@@ -18,7 +18,7 @@ pub enum DisconnectReason {
     Packet(PacketError),
     /// The client broke a rule of the server, or the server closed the connection for another
     /// reason.
-    Breach(CloseReason),
+    Closed(CloseReason),
     /// The client sent a close frame with this code.
     PeerClosed(Option<CloseCode>),
     /// The transport failed, or ended without a close frame.
@@ -31,7 +31,7 @@ impl DisconnectReason {
         match self {
             DisconnectReason::Violation(violation) => violation.name(),
             DisconnectReason::Packet(error) => error.name(),
-            DisconnectReason::Breach(breach) => breach.name(),
+            DisconnectReason::Closed(close_reason) => close_reason.name(),
             DisconnectReason::PeerClosed(_) => "peer_closed",
             DisconnectReason::PeerLost => "peer_lost",
         }
@@ -42,7 +42,7 @@ impl DisconnectReason {
     pub fn allows_resume(&self) -> bool {
         match self {
             DisconnectReason::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
-            DisconnectReason::Breach(breach) => !matches!(breach, CloseReason::Kicked | CloseReason::Banned),
+            DisconnectReason::Closed(close_reason) => !matches!(close_reason, CloseReason::Kicked | CloseReason::Banned),
             DisconnectReason::Violation(_) | DisconnectReason::Packet(_) | DisconnectReason::PeerLost => true,
         }
     }
@@ -53,7 +53,7 @@ impl DisconnectReason {
             DisconnectReason::Violation(violation) => violation.close_code(),
             DisconnectReason::Packet(error) if error.closes_connection() => Some(CloseCode::INVALID_PAYLOAD),
             DisconnectReason::Packet(_) => Some(CloseCode::POLICY_VIOLATION),
-            DisconnectReason::Breach(breach) => CloseCode::new(breach.close_code()),
+            DisconnectReason::Closed(close_reason) => CloseCode::new(close_reason.close_code()),
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => None,
         }
     }
@@ -64,7 +64,7 @@ impl DisconnectReason {
     ///
     /// MooMoo clients display the reason of the packet `disconnect`, not of the close frame.
     /// Therefore that packet precedes the close frame, unless the client broke a rule.
-    pub fn frames(&self, endpoint: &WireFormat) -> Vec<u8> {
+    pub fn frames(&self, format: &WireFormat) -> Vec<u8> {
         let (mut frames, mut body) = (Vec::new(), Vec::new());
         match self {
             DisconnectReason::PeerLost => return frames,
@@ -74,8 +74,8 @@ impl DisconnectReason {
             }
             _ => close::encode(self.close_code(), self.name(), &mut body),
         }
-        if matches!(self, DisconnectReason::Breach(breach) if !breach.is_client_fault()) {
-            endpoint.write_packet(&mut frames, "disconnect", &[("reason", self.name().into())]);
+        if matches!(self, DisconnectReason::Closed(close_reason) if !close_reason.is_client_fault()) {
+            format.write_packet(&mut frames, "disconnect", &[("reason", self.name().into())]);
         }
         frame::write(&mut frames, Opcode::Close, None, &body);
         frames
@@ -89,7 +89,7 @@ impl fmt::Display for DisconnectReason {
                 write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
             }
             DisconnectReason::Packet(error) => write!(out, "{error}"),
-            DisconnectReason::Breach(breach) => write!(out, "{breach}"),
+            DisconnectReason::Closed(close_reason) => write!(out, "{close_reason}"),
             DisconnectReason::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
             DisconnectReason::PeerClosed(None) => write!(out, "the peer closed without a code"),
             DisconnectReason::PeerLost => write!(out, "the connection broke"),

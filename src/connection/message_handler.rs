@@ -75,9 +75,9 @@ enum OpenRequest {
 /// The state that a client's messages can change.
 #[derive(Debug)]
 pub struct MessageHandler {
-    pub endpoint: WireFormat,
+    pub format: WireFormat,
     pub room: RoomInfo,
-    pub budgets: MessageRateLimits,
+    pub rate_limits: MessageRateLimits,
     pub session: Session,
     outputs: Vec<SessionOutput>,
     steps: VecDeque<Step>,
@@ -97,15 +97,15 @@ pub struct MessageHandler {
 impl MessageHandler {
     /// A handler for a connection whose session is `session`.
     pub fn new(
-        endpoint: WireFormat,
+        format: WireFormat,
         room: RoomInfo,
         session: Session,
-        budgets: MessageRateLimits,
+        rate_limits: MessageRateLimits,
     ) -> MessageHandler {
         MessageHandler {
-            endpoint,
+            format,
             room,
-            budgets,
+            rate_limits,
             session,
             // Growth from zero would allocate four of each.
             outputs: Vec::with_capacity(USUAL_OUTPUTS),
@@ -122,7 +122,7 @@ impl MessageHandler {
     /// Appends the state on which the handling of the next message depends.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         self.session.save(now, out);
-        self.budgets.save(now, out);
+        self.rate_limits.save(now, out);
     }
 
     /// Starts the session with the authentication of the client.
@@ -142,7 +142,7 @@ impl MessageHandler {
         at: ReadTime,
     ) -> Result<(), DisconnectReason> {
         self.is_in_lane = false;
-        self.budgets.charge(bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
+        self.rate_limits.charge(bytes, at.now, at.slack).map_err(DisconnectReason::Closed)?;
         self.send_rate_warning();
         self.handle_message(message, at)
     }
@@ -159,9 +159,9 @@ impl MessageHandler {
         at: ReadTime,
     ) -> Result<(), DisconnectReason> {
         self.is_in_lane = true;
-        self.budgets.charge(packet.len(), at.now, at.slack).map_err(DisconnectReason::Breach)?;
+        self.rate_limits.charge(packet.len(), at.now, at.slack).map_err(DisconnectReason::Closed)?;
         self.send_rate_warning();
-        let dialect = Arc::clone(&self.endpoint.dialect);
+        let dialect = Arc::clone(&self.format.dialect);
         match dialect.decode(Direction::ToServer, packet) {
             Ok(packet) if is_allowed(packet.row) => self.handle_packet(&packet, at),
             Ok(_) => {
@@ -271,7 +271,7 @@ impl MessageHandler {
     }
 
     fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
-        self.endpoint.write_packet(&mut self.replies, name, values);
+        self.format.write_packet(&mut self.replies, name, values);
     }
 
     /// Sends the packet `error` with a rule and its remedy.
@@ -289,22 +289,22 @@ impl MessageHandler {
         if !self.session.is_welcomed() {
             return;
         }
-        if let Some(breach) = self.budgets.take_warning() {
-            self.push_event(ConnectionEvent::RateWarning(breach.name()));
+        if let Some(close_reason) = self.rate_limits.take_warning() {
+            self.push_event(ConnectionEvent::RateWarning(close_reason.name()));
             let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
-            self.send_error(breach.name(), detail);
+            self.send_error(close_reason.name(), detail);
         }
     }
 
     fn handle_message(&mut self, message: Message<'_>, at: ReadTime) -> Result<(), DisconnectReason> {
-        let dialect = Arc::clone(&self.endpoint.dialect);
+        let dialect = Arc::clone(&self.format.dialect);
         let decoded = match message {
-            Message::Binary(message) if !self.endpoint.is_json => {
+            Message::Binary(message) if !self.format.is_json => {
                 dialect.decode(Direction::ToServer, message)
             }
-            Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
+            Message::Text(text) if self.format.is_json => dialect.decode_json(Direction::ToServer, text),
             Message::Binary(_) | Message::Text(_) => {
-                return Err(DisconnectReason::Breach(CloseReason::WrongFrameType));
+                return Err(DisconnectReason::Closed(CloseReason::WrongFrameType));
             }
             Message::Ping(payload) => {
                 frame::write(&mut self.replies, Opcode::Pong, None, payload);
@@ -323,7 +323,7 @@ impl MessageHandler {
         self.push_event(ConnectionEvent::PacketReceived);
         let handled = self.session.handle(packet, at.now, at.slack, &mut self.outputs);
         self.steps.extend(self.outputs.drain(..).map(Step::Session));
-        handled.map_err(DisconnectReason::Breach)
+        handled.map_err(DisconnectReason::Closed)
     }
 
     /// Closes the client after an invalid encoding, or after any error before its `hello`.
@@ -333,19 +333,19 @@ impl MessageHandler {
             return Err(DisconnectReason::Packet(error));
         }
         // Logs and close frames contain no text of the client.
-        let shown = error.without_text();
+        let redacted = error.without_text();
         let is_first = !std::mem::replace(&mut self.has_misfit, true);
         let is_hello = matches!(&error, PacketError::WrongArguments { packet, .. } if packet == "hello");
         let result = if self.session.awaits_hello() {
-            let wrong_hello = is_hello.then(|| DisconnectReason::Packet(shown.clone()));
-            Err(wrong_hello.unwrap_or(DisconnectReason::Breach(CloseReason::HelloFirst)))
+            let wrong_hello = is_hello.then(|| DisconnectReason::Packet(redacted.clone()));
+            Err(wrong_hello.unwrap_or(DisconnectReason::Closed(CloseReason::HelloFirst)))
         } else {
             Ok(())
         };
         if self.session.is_welcomed() {
             self.send_error(error.name(), &error.to_string());
         }
-        self.push_event(ConnectionEvent::PacketMisfit { error: shown, is_first });
+        self.push_event(ConnectionEvent::PacketMisfit { error: redacted, is_first });
         result
     }
 
@@ -377,9 +377,9 @@ impl MessageHandler {
                 self.open_request = Some(OpenRequest::Join);
                 ClientRequest::Join { profile, resume_tick }
             }
-            SessionOutput::Command(command, intended, shared) => {
+            SessionOutput::Command(command, target_tick, shared) => {
                 self.open_request = Some(OpenRequest::Command { sequence: command.sequence });
-                ClientRequest::Command { command, intended, shared }
+                ClientRequest::Command { command, target_tick, shared }
             }
             SessionOutput::Spectate(player) => ClientRequest::Spectate(player),
             SessionOutput::LaneRequest(offer) => ClientRequest::Lane { offer },
@@ -389,7 +389,7 @@ impl MessageHandler {
             SessionOutput::Pong(nonce) => {
                 let values = [("nonce", nonce.into()), ("tick", tick.into())];
                 if self.is_in_lane {
-                    let pong = self.endpoint.dialect.encode(
+                    let pong = self.format.dialect.encode(
                         Direction::ToClient,
                         "pong",
                         &values.map(|(_, value)| value),
@@ -417,7 +417,7 @@ impl MessageHandler {
     /// Rejects a command: with an ack in dialects that have them, otherwise with the packet `error`
     /// if there is a detail.
     fn reject_command(&mut self, sequence: u64, rule: &'static str, detail: Option<&'static str>) {
-        if has_command_acks(&self.endpoint.dialect) {
+        if has_command_acks(&self.format.dialect) {
             self.steps.push_front(Step::Request(ClientRequest::RejectCommand { sequence, rule }));
         } else if let Some(detail) = detail {
             self.send_error(rule, detail);
@@ -426,7 +426,7 @@ impl MessageHandler {
 
     fn handle_denial(&mut self, denial: Denial) -> Result<(), DisconnectReason> {
         match denial {
-            Denial::Closed(breach) => return Err(DisconnectReason::Breach(breach)),
+            Denial::Closed(close_reason) => return Err(DisconnectReason::Closed(close_reason)),
             Denial::Rejected(rule, detail) => self.send_error(rule, detail),
             Denial::Silent => {}
         }
@@ -435,7 +435,7 @@ impl MessageHandler {
 
     /// Sends the first packets to an accepted client. They are sent before its updates start.
     fn accept(&mut self, lockstep: bool, tick: u32) {
-        if self.endpoint.is_native {
+        if self.format.is_native {
             self.welcome(tick);
         } else {
             let connection = format!("{}-{}", self.room.epoch, self.client);
@@ -448,8 +448,8 @@ impl MessageHandler {
     }
 
     fn welcome(&mut self, tick: u32) {
-        let RoomInfo { about, epoch, identity, update_hz } = &self.room;
-        let rules_hash = format!("{:016x}", (about.rules_hash)());
+        let RoomInfo { game, epoch, identity, update_hz } = &self.room;
+        let rules_hash = format!("{:016x}", (game.rules_hash)());
         let mut values: Vec<(&str, Value)> = vec![
             ("version", NATIVE_VERSION.into()),
             ("rules_hash", rules_hash.into()),
@@ -460,7 +460,7 @@ impl MessageHandler {
             ("tick", tick.into()),
         ];
         values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
-        self.endpoint.write_packet(&mut self.replies, "welcome", &values);
+        self.format.write_packet(&mut self.replies, "welcome", &values);
     }
 }
 

@@ -61,17 +61,17 @@ impl MessageRateLimits {
 
     /// Restores what [`MessageRateLimits::save`] wrote; `None` if the bytes are invalid.
     pub fn restore(saved: &mut SavedReader<'_>) -> Option<MessageRateLimits> {
-        let mut budgets = MessageRateLimits::new(Duration::ZERO);
-        for bucket in [&mut budgets.messages, &mut budgets.bytes] {
+        let mut rate_limits = MessageRateLimits::new(Duration::ZERO);
+        for bucket in [&mut rate_limits.messages, &mut rate_limits.bytes] {
             bucket.tokens_nano = saved.u64()?.min(bucket.burst + bucket.gain(limits::PAUSE_SLACK_MOST));
             bucket.filled = saved.age()??;
             bucket.credited = Duration::MAX;
         }
-        for bucket in [&mut budgets.messages, &mut budgets.bytes] {
+        for bucket in [&mut rate_limits.messages, &mut rate_limits.bytes] {
             let warnings = [Warning::NotNeeded, Warning::Due, Warning::Sent];
             bucket.warning = *warnings.get(usize::from(saved.u8()?))?;
         }
-        Some(budgets)
+        Some(rate_limits)
     }
 }
 

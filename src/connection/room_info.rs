@@ -8,7 +8,7 @@ use crate::game::GameInfo;
 #[derive(Debug, Clone)]
 pub struct RoomInfo {
     /// The game of the room.
-    pub about: &'static GameInfo,
+    pub game: &'static GameInfo,
     /// Distinguishes this run of the room from earlier runs.
     pub epoch: String,
     /// The parameters of the room's world.

@@ -168,7 +168,7 @@ pub enum EnqueueResult<'a> {
 pub struct Sender {
     queue: Mutex<SenderState>,
     /// The deadlines of the connection.
-    pub life: Deadlines,
+    pub deadlines: Deadlines,
 }
 
 #[derive(Debug, Default)]
@@ -181,7 +181,7 @@ struct SenderState {
     is_sending: bool,
     /// The reason why the connection is closing. The close frame, if there is one, is the last
     /// piece of the queue. Boxed, because each update reads the fields around it.
-    ending: Option<Box<DisconnectReason>>,
+    reason: Option<Box<DisconnectReason>>,
     /// The transport has failed, so nothing can be sent.
     is_disconnected: bool,
     /// Time since which the kernel has accepted no bytes although some are queued.
@@ -205,7 +205,7 @@ impl SenderState {
     }
 
     fn state(&self) -> SendState {
-        let is_open = self.ending.is_none() && !self.is_disconnected;
+        let is_open = self.reason.is_none() && !self.is_disconnected;
         SendState { is_open, is_empty: self.backlog() == 0 }
     }
 
@@ -221,7 +221,7 @@ impl Sender {
     /// A sender for a connection that starts at `now`. `has_hello` is passed to
     /// [`Deadlines::new`].
     pub fn new(has_hello: bool, now: Duration) -> Sender {
-        Sender { queue: Mutex::default(), life: Deadlines::new(has_hello, now) }
+        Sender { queue: Mutex::default(), deadlines: Deadlines::new(has_hello, now) }
     }
 
     /// Enqueues whole frames. If the queue accepts them, it calls `queued` while it is locked, so
@@ -229,7 +229,7 @@ impl Sender {
     /// queue.
     pub fn enqueue<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
-        if queue.ending.is_some() || queue.is_disconnected {
+        if queue.reason.is_some() || queue.is_disconnected {
             return EnqueueResult::Closed;
         }
         if !queue.has_room(&frames) {
@@ -313,29 +313,29 @@ impl Sender {
     /// [`Sender::take_queued`].
     pub fn close(
         &self,
-        ending: DisconnectReason,
+        reason: DisconnectReason,
         frames: &[u8],
         queued: impl FnOnce(&[u8]),
         now: Duration,
     ) -> bool {
         let mut queue = self.queue.lock();
-        if queue.ending.is_some() {
+        if queue.reason.is_some() {
             return false;
         }
         if !queue.is_disconnected && !frames.is_empty() {
             queued(frames);
             queue.queued.push_own(frames);
         }
-        // Set last: a thread that reads `ending` also finds the close frame queued and its deadline
+        // Set last: a thread that reads `reason` also finds the close frame queued and its deadline
         // running.
-        self.life.on_close_sent(now);
-        queue.ending = Some(Box::new(ending));
+        self.deadlines.on_close_sent(now);
+        queue.reason = Some(Box::new(reason));
         true
     }
 
     /// The reason why the connection is closing; `None` while it is open.
-    pub fn ending(&self) -> Option<DisconnectReason> {
-        if self.life.is_closing() { self.queue.lock().ending.as_deref().cloned() } else { None }
+    pub fn disconnect_reason(&self) -> Option<DisconnectReason> {
+        if self.deadlines.is_closing() { self.queue.lock().reason.as_deref().cloned() } else { None }
     }
 
     /// The state of the queue.
@@ -356,12 +356,12 @@ impl Sender {
     /// Whether the connection is open and no bytes are queued or being sent.
     pub fn is_idle(&self) -> bool {
         let queue = self.queue.lock();
-        queue.ending.is_none() && !queue.is_sending && queue.backlog() == 0
+        queue.reason.is_none() && !queue.is_sending && queue.backlog() == 0
     }
 
     /// Loads the state that an update uses into the CPU cache.
     pub fn prefetch(&self) {
-        std::hint::black_box((self.queue.is_locked(), self.life.is_closing()));
+        std::hint::black_box((self.queue.is_locked(), self.deadlines.is_closing()));
     }
 
     /// Number of system calls reported so far.
@@ -373,13 +373,13 @@ impl Sender {
     /// [`Deadlines::poll`]. Closes the client if the kernel has accepted no queued byte for
     /// [`limits::SEND_STALL_TIME`].
     pub fn poll(&self, now: Duration, slack: Duration) -> DueAction {
-        if !self.life.is_closing() {
+        if !self.deadlines.is_closing() {
             let stalled_since = self.queue.lock().stalled_since;
             let grace = limits::SEND_STALL_TIME + slack;
             if stalled_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return DueAction::Close(CloseReason::SlowClient);
             }
         }
-        self.life.poll(now, limits::IDLE_TIMEOUT, slack)
+        self.deadlines.poll(now, limits::IDLE_TIMEOUT, slack)
     }
 }

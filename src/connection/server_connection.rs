@@ -106,25 +106,25 @@ enum DrainPhase {
 
 impl ServerConnection {
     /// A connection whose upgrade was completed at `now`. Call [`ServerConnection::begin`] next.
-    pub fn new(endpoint: WireFormat, room: RoomInfo, now: Duration) -> ServerConnection {
-        let session = Session::new(room.about, &endpoint.dialect);
-        ServerConnection::with_state(endpoint, room, session, MessageRateLimits::new(now))
+    pub fn new(format: WireFormat, room: RoomInfo, now: Duration) -> ServerConnection {
+        let session = Session::new(room.game, &format.dialect);
+        ServerConnection::with_state(format, room, session, MessageRateLimits::new(now))
     }
 
     fn with_state(
-        endpoint: WireFormat,
+        format: WireFormat,
         room: RoomInfo,
         session: Session,
-        budgets: MessageRateLimits,
+        rate_limits: MessageRateLimits,
     ) -> ServerConnection {
         let mut frames = MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS);
-        if let Some(compression) = &endpoint.compression {
+        if let Some(compression) = &format.compression {
             frames.accept_compressed(compression.parameters.client);
         }
         ServerConnection {
             frames,
             datagram: VecDeque::new(),
-            handler: MessageHandler::new(endpoint, room, session, budgets),
+            handler: MessageHandler::new(format, room, session, rate_limits),
             observed: ObservedStream::default(),
             phase: DrainPhase::Idle,
             failure: None,
@@ -138,13 +138,13 @@ impl ServerConnection {
     /// Restores the state that [`ServerConnection::save`] encoded, with times relative to `now`.
     /// Call [`ServerConnection::receive`] next. `None` if the bytes are invalid.
     pub fn restore(
-        endpoint: WireFormat,
+        format: WireFormat,
         room: RoomInfo,
         saved: &[u8],
         now: Duration,
     ) -> Option<ServerConnection> {
-        let (session, budgets) = restore(Session::new(room.about, &endpoint.dialect), saved, now)?;
-        Some(ServerConnection::with_state(endpoint, room, session, budgets))
+        let (session, rate_limits) = restore(Session::new(room.game, &format.dialect), saved, now)?;
+        Some(ServerConnection::with_state(format, room, session, rate_limits))
     }
 
     /// Starts the session with the authentication of the client. In a dialect without `hello`, the

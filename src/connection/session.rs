@@ -107,14 +107,14 @@ pub fn has_hello(dialect: &Dialect) -> bool {
 impl Session {
     /// A new session of a game. If the dialect has `hello`, the client must send it first.
     /// Otherwise it may join at once.
-    pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
+    pub fn new(info: &GameInfo, dialect: &Dialect) -> Session {
         let state = if has_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
         Session {
             state,
             lockstep: false,
             sequence: 0,
             has_lane: false,
-            packet_handler: (about.new_packet_handler)(dialect),
+            packet_handler: (info.new_packet_handler)(dialect),
             effects: Vec::new(),
         }
     }

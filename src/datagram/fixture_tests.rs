@@ -32,7 +32,7 @@ fn packet(code: u64, sequence: u32, tick: Option<u32>, value: u64) -> Vec<u8> {
 }
 
 /// Encodes the block of a queue with these commands: sequence number, tick, and value.
-fn block(name: &str, most: usize, commands: &[(u32, Option<u32>, u64)]) -> Json {
+fn block(name: &str, max: usize, commands: &[(u32, Option<u32>, u64)]) -> Json {
     let mut queue = CommandQueue::default();
     let mut json = Vec::new();
     for (sequence, tick, value) in commands {
@@ -41,8 +41,8 @@ fn block(name: &str, most: usize, commands: &[(u32, Option<u32>, u64)]) -> Json 
         json.push(json!({ "sequence": sequence, "tick": tick, "packet": hex(&packet) }));
     }
     let mut out = Vec::new();
-    queue.write(most, &mut out);
-    json!({ "name": name, "most": most, "commands": json, "block": hex(&out) })
+    queue.write(max, &mut out);
+    json!({ "name": name, "most": max, "commands": json, "block": hex(&out) })
 }
 
 /// Acknowledgement fields of a header after datagrams with these sequence numbers were received.

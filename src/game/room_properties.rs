@@ -97,8 +97,8 @@ impl RoomProperties {
         }
         let is_new = self.get(name).is_none();
         if is_new && self.entries.len() == limits::ROOM_PROPERTIES {
-            let most = limits::ROOM_PROPERTIES;
-            return Err(format!("the property {name}: a room has at most {most} properties; leave one out"));
+            let max = limits::ROOM_PROPERTIES;
+            return Err(format!("the property {name}: a room has at most {max} properties; leave one out"));
         }
         Ok(())
     }
@@ -136,20 +136,20 @@ impl RoomProperties {
 
 fn check_name(name: &str) -> Result<(), String> {
     let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    let most = limits::ROOM_PROPERTY_NAME_CHARS;
-    match (1..=most).contains(&name.len()) && name.bytes().all(is_good) {
+    let max = limits::ROOM_PROPERTY_NAME_CHARS;
+    match (1..=max).contains(&name.len()) && name.bytes().all(is_good) {
         true => Ok(()),
-        false => Err(format!("the property {name:?}: a name has 1 to {most} characters of a-z, 0-9 and _")),
+        false => Err(format!("the property {name:?}: a name has 1 to {max} characters of a-z, 0-9 and _")),
     }
 }
 
 fn check_text(name: &str, text: &str) -> Result<(), String> {
-    let most = limits::ROOM_PROPERTY_TEXT_CHARS;
-    let is_wrong = |sign: char| sign.is_control() || sign == ',';
-    match (1..=most).contains(&text.chars().count()) && !text.contains(is_wrong) {
+    let max = limits::ROOM_PROPERTY_TEXT_CHARS;
+    let is_wrong = |ch: char| ch.is_control() || ch == ',';
+    match (1..=max).contains(&text.chars().count()) && !text.contains(is_wrong) {
         true => Ok(()),
         false => Err(format!(
-            "the property {name} with the text {text:?}: a text has 1 to {most} characters, no comma and no control character"
+            "the property {name} with the text {text:?}: a text has 1 to {max} characters, no comma and no control character"
         )),
     }
 }
@@ -303,12 +303,12 @@ mod tests {
 
     #[test]
     fn max_players_is_a_number_that_is_not_negative() {
-        for (value, most) in
+        for (value, max) in
             [(PropertyValue::from(4_u8), Some(4)), ((-1_i32).into(), Some(0)), ("four".into(), None)]
         {
             let mut properties = RoomProperties::default();
             properties.set(MAX_PLAYERS, value);
-            assert_eq!(properties.max_players(), most);
+            assert_eq!(properties.max_players(), max);
         }
     }
 }

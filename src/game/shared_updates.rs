@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_view_compares_its_state_with_a_limited_number_of_others() {
         let mut worker = Worker::default();
-        let most = limits::SHARED_STATE_COMPARISONS as u32;
+        let max = limits::SHARED_STATE_COMPARISONS as u32;
         let tick = Arc::new(7);
         let mut view = |first| {
             let mut view = SharedState::<Received>::default();
@@ -264,9 +264,9 @@ mod tests {
             worker.update(&mut view, &tick, Some(1));
             view
         };
-        let views: Vec<_> = (0..=most).map(&mut view).collect();
-        for first in [0, most - 1, most] {
-            assert_eq!(view(first).is_same(&views[first as usize]), first < most, "state {first}");
+        let views: Vec<_> = (0..=max).map(&mut view).collect();
+        for first in [0, max - 1, max] {
+            assert_eq!(view(first).is_same(&views[first as usize]), first < max, "state {first}");
         }
     }
 

@@ -144,7 +144,7 @@ fn is_truthy(value: &Value) -> bool {
 
 /// Parses an array index as JavaScript does: digits without a sign and without leading zeros.
 fn index(text: &str) -> Option<i64> {
-    let is_plain = text == "0" || !text.starts_with('0') && text.bytes().all(|sign| sign.is_ascii_digit());
+    let is_plain = text == "0" || !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain)
 }
 

@@ -172,8 +172,8 @@ pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, GrammarError> {
 /// Checks the name of a packet, an argument or a member: lower-case letters, digits and `_`, a
 /// letter first.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
-    if name.starts_with(|sign: char| sign.is_ascii_lowercase()) && name.chars().all(fits) {
+    let fits = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_';
+    if name.starts_with(|ch: char| ch.is_ascii_lowercase()) && name.chars().all(fits) {
         return Ok(());
     }
     Err(format!("bad name {name:?}: use lower-case letters, digits and _, and begin with a letter"))
@@ -186,15 +186,15 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn take(&mut self, sign: &str) -> bool {
-        let rest = self.rest.strip_prefix(sign);
+    fn take(&mut self, token: &str) -> bool {
+        let rest = self.rest.strip_prefix(token);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
     /// Splits the rest of the cell after the word at the cursor.
     fn split_word(&self) -> (&'a str, &'a str) {
-        let end = self.rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
+        let end = self.rest.find(|ch: char| !(ch.is_ascii_alphanumeric() || ch == '_'));
         self.rest.split_at(end.unwrap_or(self.rest.len()))
     }
 

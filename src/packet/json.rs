@@ -66,13 +66,13 @@ pub fn to_text_in_order(value: &Value) -> String {
 fn prescan(text: &str, max_values: usize) -> Result<usize, DecodeError> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
-    for (at, sign) in text.bytes().enumerate() {
+    for (at, byte) in text.bytes().enumerate() {
         if in_string {
-            in_string = escaped || sign != b'"';
-            escaped = !escaped && sign == b'\\';
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
             continue;
         }
-        match sign {
+        match byte {
             b'"' => in_string = true,
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),

@@ -250,7 +250,7 @@ impl TableParser {
                 Some((name, "int")) => (name, parse_number_code),
                 _ => return Err(format!("the dialect column {cell:?} must end in :str or :int")),
             };
-            let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+            let fits = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '-';
             if name.is_empty() || !name.chars().all(fits) {
                 return Err(format!("bad dialect name {name:?}: use lower-case letters, digits and -"));
             }
@@ -320,7 +320,7 @@ fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
 
 /// Parses a code of 1 to 16 printable ASCII characters.
 fn parse_text_code(cell: &str) -> Option<Code> {
-    let fits = (1..=16).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
+    let fits = (1..=16).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then(|| Code::Str(cell.to_owned()))
 }
 

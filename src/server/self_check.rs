@@ -82,7 +82,7 @@ pub struct SelfCheckCounts {
 
 /// Decodes the updates sent to one client.
 struct StreamFollower {
-    endpoint: WireFormat,
+    format: WireFormat,
     reader: MessageReader,
     agent: Box<dyn Agent>,
 }
@@ -90,7 +90,7 @@ struct StreamFollower {
 /// The self-check of one room: see the [module](self).
 pub struct SelfCheck {
     room: Arc<RoomHandle>,
-    endpoint: WireFormat,
+    format: WireFormat,
     relay: LockstepFeed,
     reader: MessageReader,
     follower: LockstepFollower,
@@ -115,17 +115,17 @@ impl fmt::Debug for SelfCheck {
 impl SelfCheck {
     /// Creates a self-check of this room in this wire format; `None` if the dialect has no
     /// lockstep. It starts with the room's next snapshot.
-    pub fn new(room: &Arc<RoomHandle>, endpoint: WireFormat) -> Option<SelfCheck> {
-        if !has_lockstep(&endpoint.dialect) {
+    pub fn new(room: &Arc<RoomHandle>, format: WireFormat) -> Option<SelfCheck> {
+        if !has_lockstep(&format.dialect) {
             return None;
         }
         room.lockstep.add_follower(SELF_CONNECTION, AddressPrefix::from_ip(Ipv4Addr::UNSPECIFIED.into()));
         Some(SelfCheck {
-            relay: LockstepFeed::new(&endpoint),
-            follower: LockstepFollower::new(room.about, Arc::clone(&endpoint.dialect)),
+            relay: LockstepFeed::new(&format),
+            follower: LockstepFollower::new(room.game, Arc::clone(&format.dialect)),
             reader: MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS),
             room: Arc::clone(room),
-            endpoint,
+            format,
             ticks: VecDeque::new(),
             streams: BTreeMap::new(),
             in_lockstep: BTreeSet::new(),
@@ -163,8 +163,8 @@ impl SelfCheck {
 
     /// Adds a new client to which nothing has been sent yet. The client is checked if its dialect
     /// has lockstep and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
-    pub fn on_open(&mut self, client: u64, endpoint: &WireFormat) {
-        if !has_lockstep(&endpoint.dialect) {
+    pub fn on_open(&mut self, client: u64, format: &WireFormat) {
+        if !has_lockstep(&format.dialect) {
             return;
         }
         if self.streams.len() >= limits::SELF_CHECK_CLIENTS {
@@ -172,13 +172,13 @@ impl SelfCheck {
             return;
         }
         let part =
-            BotSpec { behavior: BotBehavior::Still, ..BotSpec::new(Arc::clone(&endpoint.dialect), client) };
-        let Some(agent) = self.room.about.agent(&part) else { return };
+            BotSpec { behavior: BotBehavior::Still, ..BotSpec::new(Arc::clone(&format.dialect), client) };
+        let Some(agent) = self.room.game.agent(&part) else { return };
         let mut reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
-        if let Some(compression) = &endpoint.compression {
+        if let Some(compression) = &format.compression {
             reader.accept_compressed(compression.parameters.server);
         }
-        self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
+        self.streams.insert(client, StreamFollower { format: format.clone(), reader, agent });
     }
 
     /// Stops checking a client because some of its bytes were lost.
@@ -221,7 +221,7 @@ impl SelfCheck {
             return Ok(());
         };
         let is_compared =
-            self.room.about.compare_view(agent, player, &**published).map_err(|mismatch| mismatch.0)?;
+            self.room.game.compare_view(agent, player, &**published).map_err(|mismatch| mismatch.0)?;
         self.counts.compared += u64::from(is_compared);
         Ok(())
     }
@@ -237,7 +237,7 @@ impl SelfCheck {
         let mut frames = Vec::new();
         loop {
             let before = frames.len();
-            self.relay.write_without_client((&self.room, SELF_CONNECTION), &self.endpoint, &mut frames);
+            self.relay.write_without_client((&self.room, SELF_CONNECTION), &self.format, &mut frames);
             if frames.len() == before {
                 return frames;
             }
@@ -250,12 +250,12 @@ impl SelfCheck {
         let fresh = || MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS);
         let mut reader = std::mem::replace(&mut self.reader, fresh());
         reader.receive(frames);
-        let endpoint = self.endpoint.clone();
+        let format = self.format.clone();
         loop {
             match reader.next_message() {
                 Ok(None) => break,
                 Ok(Some(message)) => {
-                    let result = decoded(&endpoint, &message, |packet| self.step(packet));
+                    let result = decoded(&format, &message, |packet| self.step(packet));
                     self.push_finding(result.and_then(|same| same.unwrap_or(Ok(()))));
                 }
                 Err(violation) => {
@@ -344,7 +344,7 @@ impl SelfCheck {
 
     /// Passes a reply of the follower to the room. Returns what the reply means for the self-check.
     fn deliver_reply(&mut self, message: &[u8]) -> Option<FollowerReply> {
-        let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
+        let packet = self.format.dialect.decode(Direction::ToServer, message).ok()?;
         let tick = packet.integer("tick").unwrap_or_default();
         let journal = &self.room.lockstep;
         match packet.row.name.as_str() {
@@ -402,13 +402,13 @@ enum StreamEvent {
 
 impl StreamFollower {
     fn receive(&mut self, frames: &[u8]) -> Result<StreamEvent, RuleViolation> {
-        let StreamFollower { endpoint, reader, agent } = self;
+        let StreamFollower { format, reader, agent } = self;
         reader.receive(frames);
         let (mut event, mut out) = (StreamEvent::Nothing, AgentOutput::default());
         while let Some(message) =
             reader.next_message().map_err(|broken| (broken.name(), broken.to_string()))?
         {
-            let event_or_violation = decoded(endpoint, &message, |packet| {
+            let event_or_violation = decoded(format, &message, |packet| {
                 agent.on_packet(packet, Duration::ZERO, &mut out);
                 if packet.row.name == STATE_SYNC {
                     return Some(StreamEvent::Lockstep);
@@ -430,11 +430,11 @@ impl StreamFollower {
 
 /// Decodes the packet of a message and passes it to `take`; `None` for a control frame.
 fn decoded<T>(
-    endpoint: &WireFormat,
+    format: &WireFormat,
     message: &Message<'_>,
     take: impl FnOnce(&DecodedPacket<'_>) -> T,
 ) -> Result<Option<T>, RuleViolation> {
-    let dialect = &endpoint.dialect;
+    let dialect = &format.dialect;
     let packet = match message {
         Message::Binary(bytes) => dialect.decode(Direction::ToClient, bytes),
         Message::Text(text) => dialect.decode_json(Direction::ToClient, text),

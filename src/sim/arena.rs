@@ -253,12 +253,12 @@ mod tests {
 
     #[test]
     fn paths_on_the_largest_map_with_the_largest_cells_exist() {
-        let most = 1 << 30;
+        let max = 1 << 30;
         let arena =
-            Arena { bounds: Rect { left: -most, top: -most, right: most - 1, bottom: most - 1 }, walls: &[] };
-        for (cell, reach) in [(1 << 24, 255), (1 << 28, 255), (most, 255), (1 << 24, 2)] {
+            Arena { bounds: Rect { left: -max, top: -max, right: max - 1, bottom: max - 1 }, walls: &[] };
+        for (cell, reach) in [(1 << 24, 255), (1 << 28, 255), (max, 255), (1 << 24, 2)] {
             let grid = PathGrid { radius: 10, cell, reach };
-            let path = arena.find_path((-most + 10, -most + 10), (most - 20, most - 20), &grid);
+            let path = arena.find_path((-max + 10, -max + 10), (max - 20, max - 20), &grid);
             assert_eq!(path.is_some(), reach == 255, "{grid:?}");
         }
     }

@@ -37,7 +37,7 @@ impl ChatLimit {
     /// # Errors
     /// `empty_text` if nothing is left, or `too_many_texts`.
     pub fn check(&mut self, text: &str, tick: u32, tick_hz: u32) -> Result<Arc<str>, &'static str> {
-        let text: String = text.chars().filter(|sign| !sign.is_control()).collect();
+        let text: String = text.chars().filter(|ch| !ch.is_control()).collect();
         let text = text.trim();
         if text.is_empty() {
             return Err("empty_text");

@@ -183,10 +183,10 @@ impl HostileKind {
         ROWS[self as usize].1
     }
 
-    /// Whether `ending` is an expected end of the connection: a close code with its reason, a
+    /// Whether `reason` is an expected end of the connection: a close code with its reason, a
     /// status, or an error of the socket.
-    pub fn must_get(self, ending: &str) -> bool {
-        ROWS[self as usize].2.iter().any(|start| ending.starts_with(start))
+    pub fn must_get(self, reason: &str) -> bool {
+        ROWS[self as usize].2.iter().any(|start| reason.starts_with(start))
     }
 
     /// Whether the number of attackers is a number of new clients per second, instead of a number
@@ -202,8 +202,8 @@ pub fn write_frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
 }
 
 /// Random bytes instead of frames.
-pub fn garbage(dice: &mut BotRng, bytes: usize) -> impl Iterator<Item = u8> {
-    (0..bytes).map(|_| dice.bits() as u8)
+pub fn garbage(rng: &mut BotRng, bytes: usize) -> impl Iterator<Item = u8> {
+    (0..bytes).map(|_| rng.bits() as u8)
 }
 
 #[cfg(test)]

@@ -101,14 +101,14 @@ impl From<&str> for Untrusted {
 
 /// Whether a character is invisible or controls the display. These are the characters that Rust's
 /// [`Debug`](std::fmt::Debug) escapes in the middle of a text.
-pub fn is_hidden(sign: char) -> bool {
-    if sign.is_ascii() {
-        return sign.is_ascii_control();
+pub fn is_hidden(ch: char) -> bool {
+    if ch.is_ascii() {
+        return ch.is_ascii_control();
     }
     // A letter precedes the character, because `escape_debug` escapes a combining mark at the start
     // of a text.
     let mut behind = [b'a'; 1 + 4];
-    let end = 1 + sign.encode_utf8(&mut behind[1..]).len();
+    let end = 1 + ch.encode_utf8(&mut behind[1..]).len();
     let text = std::str::from_utf8(&behind[..end]).unwrap_or_default();
     text.escape_debug().nth(1) == Some('\\')
 }
@@ -127,22 +127,22 @@ pub fn escape_output(text: &str) -> Cow<'_, str> {
 /// Whether a text begins with an escape sequence for a colour: `ESC [`, numbers, `m`.
 fn is_colour(text: &str) -> bool {
     let numbers = text.strip_prefix("\x1b[").unwrap_or_default();
-    numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';').starts_with('m')
+    numbers.trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == ';').starts_with('m')
 }
 
 fn escape(text: &str, is_plain: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    let is_escaped = |at: usize, sign: char| is_hidden(sign) && !is_plain(&text[at..]);
-    if !text.char_indices().any(|(at, sign)| is_escaped(at, sign)) {
+    let is_escaped = |at: usize, ch: char| is_hidden(ch) && !is_plain(&text[at..]);
+    if !text.char_indices().any(|(at, ch)| is_escaped(at, ch)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 6);
-    for (at, sign) in text.char_indices() {
-        if is_escaped(at, sign) {
-            for unit in sign.encode_utf16(&mut [0; 2]) {
+    for (at, ch) in text.char_indices() {
+        if is_escaped(at, ch) {
+            for unit in ch.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
-            out.push(sign);
+            out.push(ch);
         }
     }
     Cow::Owned(out)

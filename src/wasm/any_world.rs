@@ -23,7 +23,7 @@ thread_local! {
 /// Returns the game of this name.
 #[cfg(not(tickwire_world_module))]
 fn find_game(name: &str) -> Option<&'static GameInfo> {
-    tickwire::internal::server::embedded::game(Some(name)).map(|game| game.about)
+    tickwire::internal::server::embedded::game(Some(name)).map(|game| game.info)
 }
 
 /// Returns the program's own game, which has registered it in its `main`.
@@ -37,8 +37,8 @@ fn find_game(name: &str) -> Option<&'static GameInfo> {
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_start(seed: u32) -> u32 {
     let game = with(|buffers| find_game(std::str::from_utf8(&buffers.input).ok()?));
-    let Some(about) = game else { return NO_WORLD };
-    WORLD.set(Some((about, (about.new_world)(&(about.identity)(seed)))));
+    let Some(info) = game else { return NO_WORLD };
+    WORLD.set(Some((info, (info.new_world)(&(info.identity)(seed)))));
     DONE
 }
 
@@ -48,8 +48,8 @@ pub extern "C" fn any_world_start(seed: u32) -> u32 {
 pub extern "C" fn any_world_step() -> u32 {
     with(|buffers| {
         WORLD.with_borrow_mut(|world| {
-            let Some((about, world)) = world else { return NO_WORLD };
-            match (about.frame)(&buffers.input) {
+            let Some((info, world)) = world else { return NO_WORLD };
+            match (info.frame)(&buffers.input) {
                 Ok(frame) if frame.tick == world.tick() => {
                     world.step(&frame.commands);
                     DONE

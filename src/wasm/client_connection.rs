@@ -34,7 +34,7 @@ thread_local! {
 fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8]) -> T) -> T {
     with(|buffers| {
         LINKS.with_borrow_mut(|links| {
-            links.links.get_mut(&number).map(|link| call(link, &buffers.input)).unwrap_or_default()
+            links.links.get_mut(&number).map(|connection| call(connection, &buffers.input)).unwrap_or_default()
         })
     })
 }
@@ -77,15 +77,15 @@ pub extern "C" fn client_drop(number: u32) {
 /// Sends the input as a binary message.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_send_binary(number: u32) {
-    call(number, |link, input| link.send_binary(input));
+    call(number, |connection, input| connection.send_binary(input));
 }
 
 /// Sends the input, which is UTF-8, as a text message.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_send_text(number: u32) {
-    call(number, |link, input| {
+    call(number, |connection, input| {
         if let Ok(text) = std::str::from_utf8(input) {
-            link.send_text(text);
+            connection.send_text(text);
         }
     });
 }
@@ -93,15 +93,15 @@ pub extern "C" fn client_send_text(number: u32) {
 /// Starts the closing handshake of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_close(number: u32) {
-    call(number, |link, _| link.close());
+    call(number, |connection, _| connection.close());
 }
 
 /// Outputs the bytes to send.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_read_output(number: u32) -> usize {
-    let bytes = call(number, |link, _| {
+    let bytes = call(number, |connection, _| {
         let mut bytes = Vec::new();
-        link.drain_output(&mut bytes);
+        connection.drain_output(&mut bytes);
         bytes
     });
     with(|buffers| buffers.put_out(bytes))
@@ -112,18 +112,18 @@ pub extern "C" fn client_read_output(number: u32) -> usize {
 /// message; 3 a text; 4 closed: the code as u16 or 0, and the reason; 5 ended: the error, if any.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_receive(number: u32) -> usize {
-    let events = call(number, |link, input| {
+    let events = call(number, |connection, input| {
         let mut events = Vec::new();
-        link.receive(input);
-        while take_event(link, &mut events) {}
+        connection.receive(input);
+        while take_event(connection, &mut events) {}
         events
     });
     with(|buffers| buffers.put_out(events))
 }
 
 /// Appends the next event. Returns `false` if there is none.
-fn take_event(link: &mut ClientConnection, out: &mut Vec<u8>) -> bool {
-    match link.next_event() {
+fn take_event(connection: &mut ClientConnection, out: &mut Vec<u8>) -> bool {
+    match connection.next_event() {
         Ok(None) => return false,
         Ok(Some(ClientEvent::Open)) => put(out, OPEN, &[]),
         Ok(Some(ClientEvent::Binary(message))) => put(out, BINARY, &[message]),

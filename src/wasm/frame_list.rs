@@ -61,9 +61,9 @@ pub extern "C" fn list_open_file(bytes: usize) -> usize {
             tab.opening = Some(opening);
             return Ok(json!({ "percent": percent }).to_string().into_bytes());
         };
-        let about = file.summary_json().to_string();
+        let summary = file.summary_json().to_string();
         tab.file = Some(file);
-        Ok(about.into_bytes())
+        Ok(summary.into_bytes())
     })
 }
 

@@ -50,8 +50,8 @@ pub extern "C" fn follow_begin() -> u32 {
         let (dialect, table) = rest.split_once('\n')?;
         let codes = PacketTables::from_texts(&[("table.tsv", table)]).ok()?;
         let dialect: Arc<_> = codes.dialect(dialect)?;
-        let about = embedded::game((!game.is_empty()).then_some(game))?.about;
-        let follower = LockstepFollower::new(about, Arc::clone(&dialect));
+        let info = embedded::game((!game.is_empty()).then_some(game))?.info;
+        let follower = LockstepFollower::new(info, Arc::clone(&dialect));
         Some(Page { follower, dialect, welcome: Vec::new(), is_resync: false, report: None, error: None })
     });
     let is_there = page.is_some();

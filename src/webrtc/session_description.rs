@@ -177,8 +177,8 @@ mod tests {
         ] {
             assert!(answer.lines().any(|own| own == line), "{line} is missing in {answer}");
         }
-        let shown = offer.answer(&credentials.redacted(), &[0xfe, 1], "192.0.2.7:3000".parse().unwrap());
-        assert!(shown.len() == answer.len() && !shown.contains("abab"));
+        let redacted = offer.answer(&credentials.redacted(), &[0xfe, 1], "192.0.2.7:3000".parse().unwrap());
+        assert!(redacted.len() == answer.len() && !redacted.contains("abab"));
         assert_eq!(IceCredentials::connection_of("c0000001:p8kF"), Some(0xc000_0001));
         for wrong in ["+0000001:p8kF", "c0000001", "c00000011:p8kF", ""] {
             assert_eq!(IceCredentials::connection_of(wrong), None, "{wrong}");

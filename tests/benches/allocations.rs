@@ -197,9 +197,9 @@ impl UpdateRunner<Open> for Counted {
     fn now(&self) -> Duration {
         Duration::ZERO
     }
-    fn run(&mut self, client: &Client<Open>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &Client<Open>, update: &mut UpdateFn<'_>) -> bool {
         let before = counting::allocations();
-        let served = turn(&AddressRateLimits::new(true));
+        let served = update(&AddressRateLimits::new(true));
         if client.id == 2 {
             self.0 = counting::allocations() - before;
             assert!(served.is_some_and(|served| served.send_calls == Some(1)), "it is told something");
@@ -234,11 +234,11 @@ fn no_answer_allocates() {
         };
         let entered = handle.join(JoinAttempt { key: None, connection, from }, Duration::ZERO, join);
         let entered = entered.expect("a number");
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
+        let format = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let (room, resume_key, response) = (Arc::clone(&handle), None, Vec::new());
         let entry = AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key,
             token: None,
             is_local: false,
@@ -261,8 +261,8 @@ fn no_answer_allocates() {
             handle.push((home, 2), command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = room.tick(Duration::ZERO, TickRequest::default());
-        assert_eq!(ticked.answers.as_ref().expect("some").for_connection(2).len(), 2);
-        let backlog = Backlog::new(ticked.published, ticked.answers);
+        assert_eq!(ticked.acks.as_ref().expect("some").for_connection(2).len(), 2);
+        let backlog = Backlog::new(ticked.published, ticked.acks);
         let mut counted = Counted(0);
         audience.update_all(Some(&backlog), &mut desk, &mut counted);
         assert!(tick < 45 || counted.0 == 0, "tick {tick}: {} allocations", counted.0);

@@ -52,12 +52,12 @@ impl Source {
         Source { bytes, at: 0 }
     }
 
-    fn give(&mut self, most: usize) -> &[u8] {
+    fn give(&mut self, max: usize) -> &[u8] {
         if self.at == self.bytes.len() {
             self.at = 0;
         }
         let from = self.at;
-        self.at += most.min(self.bytes.len() - from);
+        self.at += max.min(self.bytes.len() - from);
         &self.bytes[from..self.at]
     }
 }

@@ -229,8 +229,8 @@ fn measure(case: &Case) -> u64 {
     let at = |percent: usize| micros(times[(times.len() - 1) * percent / 100]);
     let verdict = match case.budget {
         None => "-".to_string(),
-        Some(Budget::Mean(most)) => format!("mean {:.0} {}", micros(most), judged(mean <= most)),
-        Some(Budget::P99(most)) => format!("p99 {:.0} {}", micros(most), judged(at(99) <= micros(most))),
+        Some(Budget::Mean(max)) => format!("mean {:.0} {}", micros(max), judged(mean <= max)),
+        Some(Budget::P99(max)) => format!("p99 {:.0} {}", micros(max), judged(at(99) <= micros(max))),
     };
     println!(
         "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<13} {:<6} {:.2} strokes, {:.2} hits, {:.2} shots, {:.3} deaths a tick; {} structures left",

@@ -25,7 +25,7 @@ const CHECKSUM_EVERY: u32 = 20;
 /// In the top folder, whichever package the test is built for.
 fn path() -> PathBuf {
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut places = folders.map(|folder| folder.join("tests/fixtures/world.txt"));
+    let mut places = folders.map(|directory| directory.join("tests/fixtures/world.txt"));
     places.find(|place| place.is_file()).expect("the fixture is in the top folder")
 }
 

@@ -165,11 +165,11 @@ fn the_committed_commands_lead_to_the_committed_checksums() {
 
 #[test]
 fn an_overflow_panics_in_both_packages_of_the_world_also_in_release() {
-    let most = black_box(u32::MAX);
+    let max = black_box(u32::MAX);
     assert!(
-        catch_unwind(|| is_shorter(most - 1, most - 1, most)).is_err(),
+        catch_unwind(|| is_shorter(max - 1, max - 1, max)).is_err(),
         "tickwire-sim: the sum of two squares"
     );
-    let most = black_box(u16::MAX);
-    assert!(catch_unwind(|| rules::thirds(most)).is_err(), "tickwire-moo-world: three times a u16");
+    let max = black_box(u16::MAX);
+    assert!(catch_unwind(|| rules::thirds(max)).is_err(), "tickwire-moo-world: three times a u16");
 }

@@ -71,8 +71,8 @@ impl Writer {
         assert_eq!(packet::encode(&mut raw, &head, bytes), bytes.len());
         if is_captured {
             let at_ns = 1_700_000_000_000_000_000 + self.packets * 250_000_000;
-            let about = PacketMeta { interface: 0, at_ns, inbound: Some(mine == 0), comment: "" };
-            pcapng::write_packet(&mut self.file, &about, &raw);
+            let meta = PacketMeta { interface: 0, at_ns, inbound: Some(mine == 0), comment: "" };
+            pcapng::write_packet(&mut self.file, &meta, &raw);
             self.packets += 1;
         }
     }
@@ -416,8 +416,8 @@ fn unread_bytes_are_named_instead_of_explained() {
     let mut wireless = Vec::new();
     pcapng::write_section(&mut wireless, "a test");
     pcapng::write_interface(&mut wireless, 105, "wlan0");
-    let about = PacketMeta { interface: 0, at_ns: 0, inbound: None, comment: "" };
-    pcapng::write_packet(&mut wireless, &about, &[0; 40]);
+    let meta = PacketMeta { interface: 0, at_ns: 0, inbound: None, comment: "" };
+    pcapng::write_packet(&mut wireless, &meta, &[0; 40]);
     let file = OnDisk::new("wireless", &wireless);
     let (is_well, out, errors) = tickwire(&[file.path()]);
     let expected = format!(

@@ -46,8 +46,8 @@ struct Packet {
 
 fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["scripts/wireshark/samples", "docs/lessons"].map(|folder| root.join(folder));
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let folders = ["scripts/wireshark/samples", "docs/lessons"].map(|directory| root.join(directory));
+    let entries = folders.iter().flat_map(|directory| fs::read_dir(directory).expect("a folder"));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "pcapng"));
     files.sort();
@@ -136,12 +136,12 @@ fn sessions(codes: &PacketTables) -> Vec<Session> {
     sessions
 }
 
-/// A number from 0 to below `most`: xorshift, as good as it has to be.
-fn next(state: &mut u64, most: usize) -> usize {
+/// A number from 0 to below `max`: xorshift, as good as it has to be.
+fn next(state: &mut u64, max: usize) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
-    (*state % most as u64) as usize
+    (*state % max as u64) as usize
 }
 
 /// The pieces behind the request and the response in another order: each side's in its own, and both mixed by chance.
@@ -150,8 +150,8 @@ fn mixed(session: &Session, state: &mut u64) -> Vec<(Side, Vec<u8>)> {
     let of = |side| rest.iter().filter(move |(from, _)| *from == side).cloned();
     let mut sides = [of(Side::Client).collect::<VecDeque<_>>(), of(Side::Server).collect()];
     let mut pieces = heads.to_vec();
-    while let Some(most) = sides.iter().map(VecDeque::len).sum::<usize>().checked_sub(1) {
-        let is_server = next(state, most + 1) >= sides[0].len();
+    while let Some(max) = sides.iter().map(VecDeque::len).sum::<usize>().checked_sub(1) {
+        let is_server = next(state, max + 1) >= sides[0].len();
         pieces.extend(sides[usize::from(is_server)].pop_front());
     }
     pieces

@@ -61,7 +61,7 @@ fn hidden(output: &str, kept: &[char]) -> Option<(char, String)> {
     let shown = output.replace("\x1b[0m", "");
     let colours = ["36", "33", "35", "34", "32", "1;31"];
     let shown = colours.iter().fold(shown, |shown, number| shown.replace(&format!("\x1b[{number}m"), ""));
-    let found = shown.chars().find(|sign| escape::is_hidden(*sign) && !kept.contains(sign))?;
+    let found = shown.chars().find(|ch| escape::is_hidden(*ch) && !kept.contains(ch))?;
     let line = shown.lines().find(|line| line.contains(found)).unwrap_or_default();
     Some((found, line.to_owned()))
 }
@@ -83,10 +83,10 @@ fn no_form_of_an_explanation_has_a_hidden_character_of_its_input() {
         let dialect = codes.dialect(dialect).expect("built in");
         let explanation = explain::explain(&bytes, &dialect, Some(from));
         for (form, output) in forms(&explanation) {
-            if let Some((sign, line)) =
+            if let Some((ch, line)) =
                 hidden(&output, if form == "JSON" || form == "line" { &[] } else { &['\n'] })
             {
-                leaks.push(format!("{form}: U+{:04X} in {line:?}", u32::from(sign)));
+                leaks.push(format!("{form}: U+{:04X} in {line:?}", u32::from(ch)));
             }
         }
     }
@@ -122,13 +122,13 @@ impl Drop for Folder {
 
 #[test]
 fn a_file_whose_name_is_hexadecimal_is_read_as_a_file_and_a_note_says_so() {
-    let folder = Folder(std::env::temp_dir().join(format!("tickwire-named-{}", std::process::id())));
-    std::fs::create_dir_all(folder.0.join("d2")).expect("a folder");
-    std::fs::write(folder.0.join("d1"), "8900\n").expect("written");
-    std::fs::write(folder.0.join("capture"), "8a00\n").expect("written");
+    let directory = Folder(std::env::temp_dir().join(format!("tickwire-named-{}", std::process::id())));
+    std::fs::create_dir_all(directory.0.join("d2")).expect("a folder");
+    std::fs::write(directory.0.join("d1"), "8900\n").expect("written");
+    std::fs::write(directory.0.join("capture"), "8a00\n").expect("written");
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
-        command.env_remove("TICKWIRE_CODES").current_dir(&folder.0).args(["explain", "--line"]);
+        command.env_remove("TICKWIRE_CODES").current_dir(&directory.0).args(["explain", "--line"]);
         let output = command.args(arguments).output().expect("the program runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (text(output.stdout), text(output.stderr))

@@ -126,7 +126,7 @@ impl Twin {
 /// The captures of the repository: by `tickwire`, by tests, and by tcpdump (`tcpdump -i lo -w FILE port PORT` beside three bots).
 fn captures() -> Vec<PathBuf> {
     let folders = ["docs/lessons", "scripts/wireshark/samples", "tests/fixtures"];
-    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).expect("a folder"));
+    let entries = folders.iter().flat_map(|directory| std::fs::read_dir(root().join(directory)).expect("a folder"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let mut captures: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|ending| ending == "pcapng" || ending == "pcap"))
@@ -274,10 +274,10 @@ fn open_captures(twin: &mut Twin) -> usize {
     frames
 }
 
-/// Returns up to `most` rows of a capture's list.
-fn rows_of(file: &CaptureFile, most: usize) -> Vec<Json> {
+/// Returns up to `max` rows of a capture's list.
+fn rows_of(file: &CaptureFile, max: usize) -> Vec<Json> {
     let page = |first| file.list().rows(first, 50).as_array().expect("rows").clone();
-    (0..most).step_by(50).flat_map(page).collect()
+    (0..max).step_by(50).flat_map(page).collect()
 }
 
 fn is_missing_datagram(row: &Json) -> bool {
@@ -309,13 +309,13 @@ impl Dice {
     }
 }
 
-fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    for _ in 0..=dice.below(3) {
-        let at = dice.below(bytes.len().max(1)).min(bytes.len());
-        match dice.below(6) {
-            0 | 1 if !bytes.is_empty() => bytes[at] ^= 1 << dice.below(8),
+fn mutate(bytes: &mut Vec<u8>, rng: &mut Dice) {
+    for _ in 0..=rng.below(3) {
+        let at = rng.below(bytes.len().max(1)).min(bytes.len());
+        match rng.below(6) {
+            0 | 1 if !bytes.is_empty() => bytes[at] ^= 1 << rng.below(8),
             2 if !bytes.is_empty() => drop(bytes.remove(at)),
-            3 => bytes.insert(at, dice.below(256) as u8),
+            3 => bytes.insert(at, rng.below(256) as u8),
             4 => bytes.truncate(at),
             5 if !bytes.is_empty() => bytes[0] ^= frame::FIN,
             _ => {}
@@ -325,7 +325,7 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 
 /// Inspects mutants of the fixtures' packets in every dialect; gives the number of frames.
 fn inspect_mutants(twin: &mut Twin) -> usize {
-    let (mut dice, mut frames) = (Dice(1), 0);
+    let (mut rng, mut frames) = (Dice(1), 0);
     let rows: Vec<Vec<&str>> = include_str!("../fixtures/packets.tsv")
         .lines()
         .skip(1)
@@ -353,8 +353,8 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
                 let mut bytes = Vec::new();
                 let key = (from == Side::Client).then_some([1, 2, 3, mutant as u8]);
                 frame::write(&mut bytes, Opcode::Binary, key, &payload);
-                mutate(&mut bytes, &mut dice);
-                let lost = (dice.below(4) == 0).then_some(ObservedKind::Lost(1));
+                mutate(&mut bytes, &mut rng);
+                let lost = (rng.below(4) == 0).then_some(ObservedKind::Lost(1));
                 let entries = twin.receive(lost.into_iter().chain([ObservedKind::Bytes(from, &bytes)]));
                 for entry in entries.as_array().expect("a list") {
                     twin.explain(entry);

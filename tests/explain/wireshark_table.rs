@@ -22,12 +22,12 @@ use tickwire::packet::grammar::format_arguments;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Code, PacketTables, Row};
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/wireshark")
 }
 
 fn dissector() -> String {
-    fs::read_to_string(folder().join("tickwire.lua")).expect("the dissector is there")
+    fs::read_to_string(directory().join("tickwire.lua")).expect("the dissector is there")
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_committed_dissector_is_what_the_program_prints_for_the_built_in_tables() 
 
 #[test]
 fn every_part_is_in_the_dissector_in_the_order_of_the_names() {
-    let parts = fs::read_dir(folder().join("parts")).expect("the parts are there");
+    let parts = fs::read_dir(directory().join("parts")).expect("the parts are there");
     let mut paths: Vec<PathBuf> = parts.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     let (text, mut from) = (dissector(), 0);
@@ -74,7 +74,7 @@ fn the_script_prints_the_dissector_of_a_directory_and_notices_a_stale_one() {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("from-a-directory.lua");
     let script = |more: &[&str]| {
         let mut command = Command::new("sh");
-        command.env("TICKWIRE_BIN", env!("CARGO_BIN_EXE_tickwire")).arg(folder().join("build.sh"));
+        command.env("TICKWIRE_BIN", env!("CARGO_BIN_EXE_tickwire")).arg(directory().join("build.sh"));
         command.arg("--codes").arg(&tables).arg("--output").arg(&file).args(more);
         command.output().expect("a shell is there").status.code()
     };

@@ -60,7 +60,7 @@ fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() 
     let ticks: Vec<Published> = (0..30).map(step).collect();
     assert!(ticks.iter().all(|tick| Arc::ptr_eq(&tick.state.nature, &ticks[0].state.nature)));
     assert_eq!(ticks[0].state.nature.len(), world.scenery().count());
-    for (dialect, expected, most) in [("native", 20, 2), ("letters", 10, 3)] {
+    for (dialect, expected, max) in [("native", 20, 2), ("letters", 10, 3)] {
         let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let mut view = MooView::new(&dialect);
         let (mut scratch, mut messages) = (MooScratch::default(), Messages::default());
@@ -69,6 +69,6 @@ fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() 
         };
         let turns: Vec<u32> = ticks.iter().filter(is_turn).map(|tick| tick.state.tick).collect();
         assert_eq!(turns.len(), expected, "{turns:?}");
-        assert!(turns.windows(2).all(|pair| pair[1] - pair[0] <= most), "{turns:?}");
+        assert!(turns.windows(2).all(|pair| pair[1] - pair[0] <= max), "{turns:?}");
     }
 }

@@ -28,8 +28,8 @@ fn enter(house: &Arc<House>) -> (std::sync::Arc<RunningRoom>, RoomPermit) {
         if let Some((room, presence)) = house.rooms.enter(NAME) {
             return (room, presence.expect("it is not full"));
         }
-        let most = RoomLimits { rooms: 1, of_address: None };
-        let making = house.rooms.reserve(NAME, by, most);
+        let max = RoomLimits { rooms: 1, of_address: None };
+        let making = house.rooms.reserve(NAME, by, max);
         let Some(making) = making.expect("the room before has given its place back") else { continue };
         let handle = std::sync::Arc::new(seats::handle());
         let (room, presence) = making.create_run(handle, &house.metrics, Duration::ZERO);

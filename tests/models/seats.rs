@@ -23,7 +23,7 @@ use tickwire::sim::{MembershipChange, StepResult};
 fn tick(handle: &RoomHandle, now: Duration) {
     let (tick, mut batch) = (handle.tick(), TickCommands::default());
     drop(handle.begin_tick(tick, now, &mut batch, &mut []));
-    let left = batch.commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
+    let left = batch.commands.iter().filter_map(|command| match (handle.game.membership)(&command.action) {
         Some(MembershipChange::Left(player)) => Some(player),
         _ => None,
     });

@@ -50,7 +50,7 @@ impl Line {
 
     fn close(&self, frame: [u8; FRAME_BYTES]) {
         let queued = |bytes: &[u8]| self.queued.lock().extend_from_slice(bytes);
-        if self.sender.close(DisconnectReason::Breach(CloseReason::Kicked), &frame, queued, NOW) {
+        if self.sender.close(DisconnectReason::Closed(CloseReason::Kicked), &frame, queued, NOW) {
             self.drive();
         }
     }
@@ -132,7 +132,7 @@ pub fn a_kernel_that_takes_some_tears_nothing() {
             thread::spawn(move || {
                 closer.close(frame(3, 1));
                 closer.close(frame(3, 2));
-                assert!(closer.sender.ending().is_some() && !closer.sender.is_open());
+                assert!(closer.sender.disconnect_reason().is_some() && !closer.sender.is_open());
                 closer.offer(frame(4, 1));
             }),
         ];

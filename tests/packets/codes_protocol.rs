@@ -83,7 +83,7 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
         .rows()
         .flat_map(|row| {
             let cell = format_arguments(&row.arguments);
-            cell.split(|sign: char| !(sign.is_ascii_alphanumeric() || "_.:".contains(sign)))
+            cell.split(|ch: char| !(ch.is_ascii_alphanumeric() || "_.:".contains(ch)))
                 .filter_map(|word| word.rsplit_once(':').map(|(_, kind)| kind.to_owned()))
                 .flat_map(|kind| kind.split('.').map(str::to_owned).collect::<Vec<_>>())
                 .filter(|word| !word.is_empty())

@@ -48,7 +48,7 @@ fn no_prefix_of_a_row_is_a_value() {
 
 #[test]
 fn the_number_of_values_is_bounded_by_direction() {
-    for (direction, most) in
+    for (direction, max) in
         [(Direction::ToServer, limits::PACKET_VALUES), (Direction::ToClient, limits::CLIENT_PACKET_VALUES)]
     {
         let array_of = |values: usize| {
@@ -57,10 +57,10 @@ fn the_number_of_values_is_bounded_by_direction() {
             bytes.resize(bytes.len() + values, 0xc0);
             bytes
         };
-        assert_eq!(msgpack::check(&array_of(most - 1), direction), Ok(()));
-        let broken = msgpack::check(&array_of(most), direction).expect_err("one more");
+        assert_eq!(msgpack::check(&array_of(max - 1), direction), Ok(()));
+        let broken = msgpack::check(&array_of(max), direction).expect_err("one more");
         assert_eq!(broken.rule, Rule::TooManyValues);
-        assert_eq!(broken.offset, array_of(most).len() - 1);
+        assert_eq!(broken.offset, array_of(max).len() - 1);
     }
 }
 

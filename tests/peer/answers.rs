@@ -55,7 +55,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
     let mut room = Room::new(world, options);
     let handle = Arc::clone(room.handle());
     let players = connections.iter().map(|connection| enter(&handle, None, *connection).player).collect();
-    assert_eq!(tick(&mut room).answers, None, "the operator's commands have none here");
+    assert_eq!(tick(&mut room).acks, None, "the operator's commands have none here");
     (room, players)
 }
 
@@ -102,10 +102,10 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     handle.reject((home(), 70), 11, "chat_too_soon");
 
     let ticked = tick(&mut room);
-    let answers = ticked.answers.expect("some");
-    assert_eq!(answers.tick, ticked.tick, "by the number that commands name");
+    let acks = ticked.acks.expect("some");
+    assert_eq!(acks.tick, ticked.tick, "by the number that commands name");
     let of = |connection| -> Vec<(u32, AckOutcome)> {
-        let of = answers.for_connection(connection).iter();
+        let of = acks.for_connection(connection).iter();
         of.map(|CommandAck { sequence, verdict, .. }| (*sequence, *verdict)).collect()
     };
     let expected = [
@@ -119,7 +119,7 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     assert_eq!(of(70), expected);
     assert_eq!(of(40), [(2, AckOutcome::Rejected("player_bytes_full")), (u32::MAX, AckOutcome::Accepted(1))]);
     assert_eq!([of(41), of(0), of(99)], [[], [], []]);
-    assert_eq!(tick(&mut room).answers, None, "once");
+    assert_eq!(tick(&mut room).acks, None, "once");
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not
     push(&handle, 1, player, 5, &stop());
     assert_eq!(enter(&handle, key, 2).player, player);
     push(&handle, 2, player, 1, &stop());
-    let answers = tick(&mut room).answers.expect("some");
-    assert_eq!((answers.for_connection(1).len(), answers.for_connection(2)[0].sequence), (0, 1));
+    let acks = tick(&mut room).acks.expect("some");
+    assert_eq!((acks.for_connection(1).len(), acks.for_connection(2)[0].sequence), (0, 1));
 }
 
 #[test]
@@ -145,10 +145,10 @@ fn rejections_that_wait_for_a_tick_are_bounded() {
     };
     (1..=4).for_each(|last| flood(last, last.into()));
     room.handle().reject((home(), 9), 1, "repeated");
-    let answers = tick(&mut room).answers.expect("some");
-    let told: usize = (1..=4).map(|connection| answers.for_connection(connection).len()).sum();
+    let acks = tick(&mut room).acks.expect("some");
+    let told: usize = (1..=4).map(|connection| acks.for_connection(connection).len()).sum();
     assert!((limits::COMMAND_REJECTIONS / 2..limits::COMMAND_REJECTIONS).contains(&told), "{told}");
-    assert_eq!(answers.for_connection(9).len(), 1, "of an address that has none yet");
+    assert_eq!(acks.for_connection(9).len(), 1, "of an address that has none yet");
 }
 
 /// A line that keeps what it takes, if it takes anything.
@@ -177,8 +177,8 @@ impl UpdateRunner<Kept> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn run(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
-        turn(&AddressRateLimits::new(true));
+    fn run(&mut self, _: &Client<Kept>, update: &mut UpdateFn<'_>) -> bool {
+        update(&AddressRateLimits::new(true));
         true
     }
 }
@@ -207,12 +207,12 @@ impl Told {
         entered: JoinOutcome,
         resume_tick: Option<u32>,
     ) -> Arc<Client<Kept>> {
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry = AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key: None,
             token: None,
             is_local: false,
@@ -221,7 +221,7 @@ impl Told {
         };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
         client.set_player(entered, "p", resume_tick);
-        client.sender.life.on_hello();
+        client.sender.deadlines.on_hello();
         client.start_updates(false);
         self.audience.add_client(Arc::clone(&client));
         client
@@ -238,8 +238,8 @@ impl Told {
     fn tick(&mut self, backlog: &mut Option<Backlog>) {
         let TickResult { published, answers, .. } = tick(&mut self.room);
         match backlog {
-            Some(backlog) => backlog.push(published, answers),
-            None => *backlog = Some(Backlog::new(published, answers)),
+            Some(backlog) => backlog.push(published, acks),
+            None => *backlog = Some(Backlog::new(published, acks)),
         }
     }
 }
@@ -250,7 +250,7 @@ fn packets(client: &Client<Kept>) -> Vec<String> {
     let mut packets = Vec::new();
     while let Ok(Some((header, at))) = Header::decode(&bytes, Side::Server) {
         let end = at + header.length as usize;
-        let packet = client.endpoint.dialect.decode(Direction::ToClient, &bytes[at..end]);
+        let packet = client.format.dialect.decode(Direction::ToClient, &bytes[at..end]);
         packets.push(packet.expect("by the table").to_string());
         bytes.drain(..end);
     }

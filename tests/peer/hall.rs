@@ -65,8 +65,8 @@ impl UpdateRunner<Kept> for All<'_> {
     fn now(&self) -> Duration {
         self.0
     }
-    fn run(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
-        turn(self.1);
+    fn run(&mut self, _: &Client<Kept>, update: &mut UpdateFn<'_>) -> bool {
+        update(self.1);
         true
     }
 }
@@ -100,8 +100,8 @@ pub struct Hall {
     pub room: Room<Moo>,
     audience: TypedUpdateGroup<Moo, Kept>,
     buffers: EncodeBuffers,
-    pub guard: Authenticator,
-    pub budgets: Arc<AddressRateLimits>,
+    pub authenticator: Authenticator,
+    pub address_limits: Arc<AddressRateLimits>,
     pub ends: Vec<End>,
     pub now: Duration,
     /// The sequence of the last command with which all players walk.
@@ -116,7 +116,7 @@ impl Hall {
     /// With so many ticks between snapshots and between checksums, in a host with these budgets.
     pub fn with(
         (access, snapshot_ticks, checksum_ticks): (LockstepAccess, u32, u32),
-        budgets: Arc<AddressRateLimits>,
+        address_limits: Arc<AddressRateLimits>,
     ) -> Hall {
         let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
         let options = RoomConfig {
@@ -134,8 +134,8 @@ impl Hall {
             room: Room::new(world, options),
             audience: TypedUpdateGroup::default(),
             buffers: EncodeBuffers::default(),
-            guard: Authenticator::default(),
-            budgets,
+            authenticator: Authenticator::default(),
+            address_limits,
             ends: Vec::new(),
             now: START,
             sequence: 0,
@@ -162,13 +162,13 @@ impl Hall {
     }
 
     pub fn comes(&mut self, Who { mode, is_local, is_json, address, token }: Who) -> usize {
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), is_json);
+        let format = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), is_json);
         let number = self.ends.len() as u64 + 1;
         let who = (number, SocketAddr::from(([127, 0, 0, address], 5_000)));
         let room = Arc::clone(self.room.handle());
         let entry = AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key: None,
             token: token.map(|token| OfferedToken(token.to_owned())),
             is_local,
@@ -186,7 +186,7 @@ impl Hall {
             self.now,
         ));
         self.audience.add_client(Arc::clone(&client));
-        let follower = LockstepFollower::new(Moo::INFO, Arc::clone(&client.endpoint.dialect));
+        let follower = LockstepFollower::new(Moo::INFO, Arc::clone(&client.format.dialect));
         self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
         let at = self.ends.len() - 1;
         self.drive(at, |driver| driver.begin());
@@ -196,7 +196,7 @@ impl Hall {
 
     /// A client sends a packet.
     pub fn say(&self, at: usize, name: &str, values: &[Value]) {
-        let dialect = &self.ends[at].client.endpoint.dialect;
+        let dialect = &self.ends[at].client.format.dialect;
         let message = dialect.encode(Direction::ToServer, name, values).expect("by the table");
         self.send(at, &message);
     }
@@ -204,8 +204,8 @@ impl Hall {
     pub fn send(&self, at: usize, message: &[u8]) {
         let client = &self.ends[at].client;
         let mut bytes = Vec::new();
-        if client.endpoint.is_json {
-            let text = client.endpoint.dialect.json_from_msgpack(Direction::ToServer, message);
+        if client.format.is_json {
+            let text = client.format.dialect.json_from_msgpack(Direction::ToServer, message);
             let text = text.expect("just encoded");
             frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), text.as_bytes());
         } else {
@@ -218,14 +218,14 @@ impl Hall {
         let client = &self.ends[at].client;
         let driver = ClientDriver {
             client,
-            budgets: &self.budgets,
-            guard: &self.guard,
+            address_limits: &self.address_limits,
+            authenticator: &self.authenticator,
             read_time: client.read_time(self.now),
             is_observed: false,
             on_event: (|_| {}) as fn(DriverEvent<'_>),
         };
-        if let Err(ending) = input(driver) {
-            client.close(ending, self.now);
+        if let Err(reason) = input(driver) {
+            client.close(reason, self.now);
         }
     }
 
@@ -252,13 +252,13 @@ impl Hall {
                 .expect("there is room");
         }
         let ticked = self.room.tick(self.now, TickRequest::default());
-        Backlog::new(ticked.published, ticked.answers)
+        Backlog::new(ticked.published, ticked.acks)
     }
 
     /// The worker sends what a tick has brought, and the clients receive it.
     pub fn serve(&mut self, backlog: &Backlog) {
         self.audience.begin_pass(Some(backlog), &mut std::iter::empty(), self.now);
-        self.audience.update_all(Some(backlog), &mut self.buffers, &mut All(self.now, &self.budgets));
+        self.audience.update_all(Some(backlog), &mut self.buffers, &mut All(self.now, &self.address_limits));
         (0..self.ends.len()).for_each(|at| self.listen(at));
     }
 
@@ -282,7 +282,7 @@ impl Hall {
             rest = &rest[end..];
             assert!(message.len() <= limits::CLIENT_MESSAGE_BYTES, "{} bytes", message.len());
             if matches!(header.opcode, Opcode::Binary | Opcode::Text) {
-                let dialect = &client.endpoint.dialect;
+                let dialect = &client.format.dialect;
                 let packet = match header.opcode {
                     Opcode::Text => {
                         let text = std::str::from_utf8(message).expect("JSON");

@@ -166,12 +166,12 @@ fn parts_of_a_snapshot_that_are_not_in_order_are_a_fault_that_names_both() {
     for (packets, sentence) in rows {
         assert_eq!(fault(packets), sentence, "{packets:?}");
     }
-    let most = limits::SNAPSHOT_REASSEMBLED_BYTES;
+    let max = limits::SNAPSHOT_REASSEMBLED_BYTES;
     let mut parts = SnapshotParts::default();
     let part = vec![0; PART];
-    (0..most / PART).for_each(|_| assert_eq!(parts.add(9, &part), Ok(None)));
+    (0..max / PART).for_each(|_| assert_eq!(parts.add(9, &part), Ok(None)));
     let error = parts.add(9, &[0]).expect_err("too long");
-    assert_eq!(error.to_string(), format!("the snapshot of tick 9 is longer than {most} bytes"));
+    assert_eq!(error.to_string(), format!("the snapshot of tick 9 is longer than {max} bytes"));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn sequences(inbox: &mut Inbox, tick: u32) -> Vec<u64> {
 #[test]
 fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_after_the_delay() {
     // The delay, the intended tick, the tick in which it runs, and how early it came.
-    for (delay, intended, expected, margin) in [
+    for (delay, target_tick, expected, margin) in [
         (0, Some(12), 12, 2),
         (0, Some(3), 10, -7),
         (0, None, 10, 0),
@@ -56,13 +56,13 @@ fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_a
         (2, Some(u32::MAX), 40, i16::MAX),
     ] {
         let mut inbox = Inbox::new(10, 0, 30, delay);
-        inbox.push(home(), stop(1, 7), intended).unwrap();
+        inbox.push(home(), stop(1, 7), target_tick).unwrap();
         let (mut ran, mut margins, mut batch) = (Vec::new(), [0; 2], TickCommands::default());
         for tick in 10..=40 {
             inbox.drain(tick, &mut batch, &mut margins);
             ran.extend(batch.commands.iter().map(|command| (tick, command.sequence)));
         }
-        assert_eq!(ran, [(expected, 7)], "{intended:?} with a delay of {delay}");
+        assert_eq!(ran, [(expected, 7)], "{target_tick:?} with a delay of {delay}");
         assert_eq!(margins, [0, margin]);
     }
 }
@@ -74,8 +74,8 @@ fn a_command_never_runs_before_its_predecessor_until_the_player_is_forgotten() {
         ticks.flat_map(each).collect()
     };
     let mut inbox = inbox();
-    for (sequence, intended) in [(1, Some(3)), (2, Some(1)), (3, None), (4, Some(5)), (5, Some(0))] {
-        inbox.push(home(), stop(1, sequence), intended).unwrap();
+    for (sequence, target_tick) in [(1, Some(3)), (2, Some(1)), (3, None), (4, Some(5)), (5, Some(0))] {
+        inbox.push(home(), stop(1, sequence), target_tick).unwrap();
     }
     inbox.push(home(), stop(2, 1), None).unwrap();
     assert_eq!(ran(&mut inbox, 0..=2), [(0, 1)], "another player does not wait");
@@ -155,11 +155,11 @@ fn commands_of_a_client_that_kept_playing_during_a_pause_are_all_queued_in_order
     assert_eq!((paused.waiting(), paused.is_empty()), (0, true));
     // The ticks ahead are still the bound.
     let mut full = 0..2 * 31 * PER_TICK;
-    let most = full.position(|at| {
+    let max = full.position(|at| {
         paused.make_room(&stop(1, 1 + at));
         paused.push(home(), stop(1, 1 + at), Some(at)).is_err()
     });
-    assert_eq!(most, Some(31 * PER_TICK as usize));
+    assert_eq!(max, Some(31 * PER_TICK as usize));
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Running {
         let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
         let account = account.map(Into::into);
         let profile = JoinRequest::new("Ann", EncodedAction::new(&[])).with_account(account);
-        let join = |entered: JoinOutcome| (self.handle.about.join)(entered.player, &profile);
+        let join = |entered: JoinOutcome| (self.handle.game.join)(entered.player, &profile);
         self.handle.join(JoinAttempt { key, connection, from }, self.now, join).expect("a number is free")
     }
 

@@ -20,18 +20,18 @@ use crate::session::shared;
 
 const START: Duration = Duration::from_secs(100);
 
-fn spend(budgets: &mut MessageRateLimits, messages: u32, now: Duration) {
-    (0..messages).for_each(|_| budgets.charge(0, now, Duration::ZERO).expect("within the budget"));
+fn spend(address_limits: &mut MessageRateLimits, messages: u32, now: Duration) {
+    (0..messages).for_each(|_| address_limits.charge(0, now, Duration::ZERO).expect("within the budget"));
 }
 
 #[test]
 fn budgets_allow_a_burst_then_the_rate() {
-    let mut budgets = MessageRateLimits::new(START);
-    spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
-    assert_eq!(budgets.charge(0, START, Duration::ZERO), Err(CloseReason::MessageRate));
+    let mut address_limits = MessageRateLimits::new(START);
+    spend(&mut address_limits, limits::CLIENT_MESSAGES_BURST, START);
+    assert_eq!(address_limits.charge(0, START, Duration::ZERO), Err(CloseReason::MessageRate));
     let later = START + Duration::from_secs(1);
-    spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
-    assert_eq!(budgets.charge(0, later, Duration::ZERO), Err(CloseReason::MessageRate));
+    spend(&mut address_limits, limits::CLIENT_MESSAGES_PER_SECOND, later);
+    assert_eq!(address_limits.charge(0, later, Duration::ZERO), Err(CloseReason::MessageRate));
     let mut bytes = MessageRateLimits::new(START);
     bytes.charge(limits::CLIENT_BYTES_BURST as usize, START, Duration::ZERO).expect("within the budget");
     assert_eq!(bytes.charge(1, START, Duration::ZERO), Err(CloseReason::ByteRate));
@@ -40,45 +40,45 @@ fn budgets_allow_a_burst_then_the_rate() {
 #[test]
 fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
     let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
-    let mut budgets = MessageRateLimits::new(START);
-    spend(&mut budgets, half, START);
-    assert_eq!(budgets.take_warning(), None);
-    spend(&mut budgets, 1, START);
-    assert_eq!(budgets.take_warning(), Some(CloseReason::MessageRate));
-    spend(&mut budgets, half - 1, START);
-    assert_eq!(budgets.take_warning(), None, "the client knows");
-    spend(&mut budgets, half + 1, START + full);
-    assert_eq!(budgets.take_warning(), Some(CloseReason::MessageRate));
-    budgets
+    let mut address_limits = MessageRateLimits::new(START);
+    spend(&mut address_limits, half, START);
+    assert_eq!(address_limits.take_warning(), None);
+    spend(&mut address_limits, 1, START);
+    assert_eq!(address_limits.take_warning(), Some(CloseReason::MessageRate));
+    spend(&mut address_limits, half - 1, START);
+    assert_eq!(address_limits.take_warning(), None, "the client knows");
+    spend(&mut address_limits, half + 1, START + full);
+    assert_eq!(address_limits.take_warning(), Some(CloseReason::MessageRate));
+    address_limits
         .charge(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
         .expect("within the budget");
-    assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(CloseReason::ByteRate), None]);
+    assert_eq!([address_limits.take_warning(), address_limits.take_warning()], [Some(CloseReason::ByteRate), None]);
 }
 
 #[test]
 fn restored_budgets_continue_with_their_warnings() {
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
-    let save = |budgets: &MessageRateLimits, now| {
+    let save = |address_limits: &MessageRateLimits, now| {
         let mut out = Vec::new();
-        budgets.save(now, &mut out);
+        address_limits.save(now, &mut out);
         out
     };
     for spent in [0, 10, limits::CLIENT_MESSAGES_BURST / 2 + 1] {
-        let mut budgets = MessageRateLimits::new(START);
-        spend(&mut budgets, spent, START);
-        let _ = budgets.take_warning();
-        let saved = save(&budgets, later);
+        let mut address_limits = MessageRateLimits::new(START);
+        spend(&mut address_limits, spent, START);
+        let _ = address_limits.take_warning();
+        let saved = save(&address_limits, later);
         let mut restored =
             MessageRateLimits::restore(&mut SavedReader::new(&saved, elsewhere)).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         for after in [0, 100, 250].map(Duration::from_millis) {
             assert_eq!(
-                budgets.charge(9, later + after, Duration::ZERO),
+                address_limits.charge(9, later + after, Duration::ZERO),
                 restored.charge(9, elsewhere + after, Duration::ZERO)
             );
-            assert_eq!(budgets.take_warning(), restored.take_warning());
+            assert_eq!(address_limits.take_warning(), restored.take_warning());
         }
-        assert_eq!(save(&budgets, later), save(&restored, elsewhere));
+        assert_eq!(save(&address_limits, later), save(&restored, elsewhere));
         for end in 0..saved.len() {
             assert!(MessageRateLimits::restore(&mut SavedReader::new(&saved[..end], elsewhere)).is_none());
         }
@@ -88,23 +88,23 @@ fn restored_budgets_continue_with_their_warnings() {
 #[test]
 fn deadlines_expire_in_order_and_report_the_next_check() {
     let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
-    let life = Deadlines::new(true, at(100));
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
+    let deadlines = Deadlines::new(true, at(100));
+    let due = |now| deadlines.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
     let hello_by = at(100) + limits::HELLO_TIMEOUT;
     assert_eq!(due(at(101)), DueAction::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
     assert_eq!(due(hello_by), DueAction::Close(CloseReason::HelloLate));
-    life.on_hello();
-    life.alive(at(200));
+    deadlines.on_hello();
+    deadlines.alive(at(200));
     for ping in [at(200) + limits::PING_INTERVAL, at(200) + 2 * limits::PING_INTERVAL] {
         assert_eq!([due(ping - ms), due(ping)], [DueAction::Nothing(ping), DueAction::Ping]);
     }
     assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), DueAction::Close(CloseReason::IdleTimeout));
-    life.alive(at(900));
+    deadlines.alive(at(900));
     assert!(matches!(due(at(901)), DueAction::Nothing(_)), "a sign of life ends the silence");
-    assert!(!life.is_closing());
-    life.on_close_sent(at(1_000));
-    life.on_close_sent(at(1_001));
-    assert!(life.is_closing());
+    assert!(!deadlines.is_closing());
+    deadlines.on_close_sent(at(1_000));
+    deadlines.on_close_sent(at(1_001));
+    assert!(deadlines.is_closing());
     let cut = at(1_000) + limits::CLOSE_TIMEOUT;
     assert_eq!([due(cut), due(cut + ms)], [DueAction::Nothing(cut), DueAction::Abort]);
 }
@@ -113,7 +113,7 @@ fn deadlines_expire_in_order_and_report_the_next_check() {
 fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     let frames = |name: &str, is_json, breach| {
         let dialect = PacketTables::builtin().dialect(name).expect("built in");
-        DisconnectReason::Breach(breach).frames(&WireFormat::new(dialect, is_json))
+        DisconnectReason::Closed(breach).frames(&WireFormat::new(dialect, is_json))
     };
     let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
     for (dialect, is_json, disconnect) in [
@@ -185,14 +185,14 @@ fn keeps_playing_in(pause: impl Fn(&mut Hall, usize)) {
         }
         let ping = |hall: &Hall| hall.say(at, "ping", &[7.into()]);
         (0..KEPT_PLAYING).for_each(|_| ping(&hall));
-        assert_eq!(hall.ends[at].client.sender.ending(), None, "noted first: {is_noted_first}");
+        assert_eq!(hall.ends[at].client.sender.disconnect_reason(), None, "noted first: {is_noted_first}");
         hall.ticks(2);
-        assert_eq!(hall.ends[at].client.sender.ending(), None);
+        assert_eq!(hall.ends[at].client.sender.disconnect_reason(), None);
         // The pause allows no more than its own length.
         (0..limits::CLIENT_MESSAGES_BURST + 5 * limits::CLIENT_MESSAGES_PER_SECOND).for_each(|_| ping(&hall));
         assert_eq!(
-            hall.ends[at].client.sender.ending(),
-            Some(DisconnectReason::Breach(CloseReason::MessageRate))
+            hall.ends[at].client.sender.disconnect_reason(),
+            Some(DisconnectReason::Closed(CloseReason::MessageRate))
         );
     }
 }
@@ -229,9 +229,9 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
         pauses.note(start);
         pauses
     };
-    let (life, pauses) = (Deadlines::new(true, start), paused());
+    let (deadlines, pauses) = (Deadlines::new(true, start), paused());
     pauses.note(start + pause);
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
+    let due = |now| deadlines.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
     assert_eq!(due(start + pause), DueAction::Ping, "not hello_late");
     assert!(
         !matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), DueAction::Close(_)),
@@ -239,11 +239,11 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     );
     assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::HelloLate));
 
-    let (life, pauses) = (Deadlines::new(false, start), paused());
+    let (deadlines, pauses) = (Deadlines::new(false, start), paused());
     (1..=60).for_each(|half| pauses.note(start + Duration::from_millis(500) * half));
     let end = start + Duration::from_secs(30) + pause;
     pauses.note(end);
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
+    let due = |now| deadlines.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
     assert_eq!(due(end), DueAction::Ping, "its pong and its messages may wait");
     assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), DueAction::Close(_)));
     assert_eq!(
@@ -252,12 +252,12 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
         "nothing came"
     );
 
-    let (life, pauses) = (Deadlines::new(false, start), paused());
-    life.on_close_sent(start);
+    let (deadlines, pauses) = (Deadlines::new(false, start), paused());
+    deadlines.on_close_sent(start);
     pauses.note(start + pause);
     let slack = pauses.recorded_slack(start + pause);
     assert!(
-        matches!(life.poll(start + pause, limits::IDLE_TIMEOUT, slack), DueAction::Nothing(_)),
+        matches!(deadlines.poll(start + pause, limits::IDLE_TIMEOUT, slack), DueAction::Nothing(_)),
         "its answer may wait"
     );
 }
@@ -293,7 +293,7 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
 
 #[test]
 fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
-    let (seconds, life, pauses) = (Duration::from_secs, Deadlines::new(false, START), Pauses::default());
+    let (seconds, deadlines, pauses) = (Duration::from_secs, Deadlines::new(false, START), Pauses::default());
     pauses.note(START);
     pauses.note_suspended(seconds(3_600));
     assert_eq!(
@@ -302,7 +302,7 @@ fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
     );
     pauses.note(START);
     assert!(
-        !matches!(life.poll(START, limits::IDLE_TIMEOUT, pauses.recorded_slack(START)), DueAction::Close(_)),
+        !matches!(deadlines.poll(START, limits::IDLE_TIMEOUT, pauses.recorded_slack(START)), DueAction::Close(_)),
         "an hour, and nobody is silent"
     );
     (1..=20).for_each(|second| {
@@ -319,8 +319,8 @@ fn an_address_may_spend_after_a_pause_what_the_pause_has_brought() {
     let address = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let chat = LimitedAction::Shared(shared()[0]);
     let at_once = |slack| {
-        let budgets = Addresses::new(true);
-        (0..).take_while(|_| budgets.take_late(address, chat, START, slack).is_ok()).count()
+        let address_limits = Addresses::new(true);
+        (0..).take_while(|_| address_limits.take_late(address, chat, START, slack).is_ok()).count()
     };
     let (rate, pause) = (chat.rate(), Duration::from_secs(5));
     assert_eq!(at_once(Duration::ZERO), rate.burst as usize);

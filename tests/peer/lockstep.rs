@@ -168,9 +168,9 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
         assert_eq!(hall.ends[at].follower.world().is_some(), may, "{access:?} {is_local}");
         let client = &hall.ends[at].client;
         client.check_deadlines(START + limits::WRONG_TOKEN_DELAY);
-        let ending = client.sender.ending();
-        let off = DisconnectReason::Breach(tickwire::game::CloseReason::LockstepOff);
-        assert_eq!(ending, (!may).then_some(off), "{access:?} {is_local}");
+        let reason = client.sender.disconnect_reason();
+        let off = DisconnectReason::Closed(tickwire::game::CloseReason::LockstepOff);
+        assert_eq!(reason, (!may).then_some(off), "{access:?} {is_local}");
         // As a stream it may in any case.
         let stream = hall.client(1, false);
         hall.ticks(3);

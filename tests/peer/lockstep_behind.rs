@@ -14,7 +14,7 @@ use crate::hall::{Hall, SPECTATOR, Who};
 
 /// A room that nobody but a journal's own follower follows, after so many ticks without a command.
 fn quiet(ticks: u32) -> Hall {
-    let mut hall = Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).address_limits);
     hall.room.handle().lockstep.add_follower(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     hall.ticks(ticks);
     hall
@@ -30,7 +30,7 @@ fn a_client_behind_thousands_of_empty_frames_catches_up() {
             hall.tick();
             turns += 1;
             let end = &hall.ends[late];
-            assert!(end.client.sender.is_open(), "{:?}, JSON {is_json}", end.client.sender.ending());
+            assert!(end.client.sender.is_open(), "{:?}, JSON {is_json}", end.client.sender.disconnect_reason());
             assert!(turns < 20, "{:?}", end.frames.len());
         }
         assert!(turns > 1, "it takes more than one turn");
@@ -42,7 +42,7 @@ fn a_client_behind_thousands_of_empty_frames_catches_up() {
 
 #[test]
 fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
-    let mut hall = Hall::with((LockstepAccess::Open, 5_000, 1), Hall::new(LockstepAccess::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 5_000, 1), Hall::new(LockstepAccess::Open).address_limits);
     let honest = hall.comes(Who { is_json: true, ..SPECTATOR });
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
@@ -62,7 +62,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     hall.ends[honest].client.transport.takes.store(usize::MAX, Ordering::Relaxed);
     hall.ticks(8);
     let end = &hall.ends[honest];
-    assert!(end.client.sender.is_open(), "{:?}", end.client.sender.ending());
+    assert!(end.client.sender.is_open(), "{:?}", end.client.sender.disconnect_reason());
     let ticks: Vec<u32> = end.reports.iter().map(|report| report.tick).collect();
     assert!(ticks.len() > 35 && ticks.is_sorted_by(|one, next| one < next), "{ticks:?}");
     hall.agree(&[honest]);
@@ -100,10 +100,10 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     let snapshot = next.snapshot.expect("the one of the clients");
     let made = AtomicUsize::new(0);
     for at in ends {
-        let endpoint = &hall.ends[at].client.endpoint;
+        let format = &hall.ends[at].client.format;
         let form = FormatKey {
-            dialect: endpoint.dialect.name().into(),
-            is_json: endpoint.is_json,
+            dialect: format.dialect.name().into(),
+            is_json: format.is_json,
             max_compressed_bytes: 0,
         };
         for part in next.parts.iter().map(|(_, part)| part).chain([&snapshot]) {
@@ -117,12 +117,12 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     assert_eq!(made.load(Ordering::Relaxed), 0, "the clients' turns have encoded each part");
     // One that nobody was sent is made once.
     hall.ends.iter().for_each(|end| end.client.leave_world(hall.now));
-    let relay = LockstepFeed::new(&hall.ends[0].client.endpoint);
+    let relay = LockstepFeed::new(&hall.ends[0].client.format);
     hall.ticks(1);
     let mut frames = [Vec::new(), Vec::new()];
     room.lockstep.add_follower(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for (number, frames) in [77, 78].into_iter().zip(&mut frames) {
-        relay.write_without_client((&room, number), &hall.ends[0].client.endpoint, frames);
+        relay.write_without_client((&room, number), &hall.ends[0].client.format, frames);
     }
     assert!(frames[1].ends_with(&frames[0]) && !frames[0].is_empty());
 }

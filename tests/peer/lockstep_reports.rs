@@ -200,7 +200,7 @@ fn a_world_that_differs_while_a_request_waits_begins_before_the_difference() {
 
 #[test]
 fn with_a_checksum_each_tick_no_round_is_lost_before_its_report() {
-    let mut hall = Hall::with((LockstepAccess::Open, 200, 1), Hall::new(LockstepAccess::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 200, 1), Hall::new(LockstepAccess::Open).address_limits);
     let honest = hall.comes(Who { address: 2, ..SPECTATOR });
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());

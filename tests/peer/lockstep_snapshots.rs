@@ -39,8 +39,8 @@ fn snapshots_are_limited_for_each_address_and_requests_for_one_are_one() {
     let number = hall.ends[asks].client.id;
     flood(&mut hall, number, 300);
     // The burst of its address, and one a second.
-    let (most, syncs) = (BURST + 304 / 30, hall.counts().syncs);
-    assert!(syncs <= most && syncs + 2 > most, "{syncs} of {most}");
+    let (max, syncs) = (BURST + 304 / 30, hall.counts().syncs);
+    assert!(syncs <= max && syncs + 2 > max, "{syncs} of {max}");
     hall.agree(&[asks]);
 }
 
@@ -67,8 +67,8 @@ fn a_client_that_asks_all_the_time_goes_behind_others_of_its_address() {
 
 #[test]
 fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begins_anew() {
-    let budgets = Arc::new(AddressRateLimits::new(true));
-    let mut rooms = [(); 3].map(|()| Hall::with((LockstepAccess::Open, 20, 5), Arc::clone(&budgets)));
+    let address_limits = Arc::new(AddressRateLimits::new(true));
+    let mut rooms = [(); 3].map(|()| Hall::with((LockstepAccess::Open, 20, 5), Arc::clone(&address_limits)));
     let mut syncs = 0;
     for hall in &mut rooms {
         let asks = hall.client(2, false);
@@ -92,7 +92,7 @@ fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begi
 #[test]
 fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_a_world() {
     for enabled in [true, false] {
-        let budgets = AddressRateLimits::new(enabled);
+        let address_limits = AddressRateLimits::new(enabled);
         let bytes = 1024 * 1024;
         let mut number = 0;
         let mut taken = |synced: Option<Duration>, now: Duration| {
@@ -104,7 +104,7 @@ fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_
                     last_sync: synced,
                     bytes,
                 };
-                budgets.try_start_sync(&asks, now)
+                address_limits.try_start_sync(&asks, now)
             });
             each.count()
         };
@@ -144,7 +144,7 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
     hall.ends[slow].client.transport.takes.store(4_000, Ordering::Relaxed);
     for _ in 0..200 {
         hall.tick();
-        assert!(hall.ends[slow].client.sender.is_open(), "{:?}", hall.ends[slow].client.sender.ending());
+        assert!(hall.ends[slow].client.sender.is_open(), "{:?}", hall.ends[slow].client.sender.disconnect_reason());
         if hall.ends[slow].follower.counts().syncs > 0 {
             break;
         }
@@ -162,7 +162,7 @@ fn a_world_above_one_message_reaches_its_clients_in_parts_and_stays_the_same() {
     hall.is_crowded(7_000);
     let ends = [false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR }));
     hall.ticks(12);
-    let endings = ends.map(|at| hall.ends[at].client.sender.ending());
+    let endings = ends.map(|at| hall.ends[at].client.sender.disconnect_reason());
     assert_eq!(endings, [None, None]);
     let bytes = hall.ends[0].follower.world().expect("it follows").snapshot().len();
     assert!(bytes > limits::CLIENT_MESSAGE_BYTES, "{bytes} bytes: otherwise this shows nothing");

@@ -14,7 +14,7 @@ const ANN: &str = "anns-token-0123456789";
 fn hall() -> Hall {
     let mut hall = Hall::new(LockstepAccess::Token);
     let tokens = Some(Tokens::read(&format!("ann {ANN}\n")).expect("a token file"));
-    hall.guard = Authenticator::new(PlayAccess { tokens, spectators: true });
+    hall.authenticator = Authenticator::new(PlayAccess { tokens, spectators: true });
     hall
 }
 
@@ -40,7 +40,7 @@ fn with_tokens_their_holders_follow_and_neither_spectators_nor_wrong_tokens_do()
         assert_eq!(hall.ends[at].follower.world().is_some(), why.is_none(), "{who:?}");
         let client = &hall.ends[at].client;
         client.check_deadlines(hall.now + limits::WRONG_TOKEN_DELAY);
-        assert_eq!(client.sender.ending(), why.map(DisconnectReason::Breach), "{who:?}");
+        assert_eq!(client.sender.disconnect_reason(), why.map(DisconnectReason::Closed), "{who:?}");
         assert_eq!(hall.counts().followers, u64::from(why.is_none()), "{who:?}");
     }
 }
@@ -57,8 +57,8 @@ fn a_second_connection_with_a_token_takes_the_player_over_and_has_the_world_of_t
     let second = hall.comes(Who { is_json: true, address: 2, ..holder(3) });
     hall.ends[first].client.close_taken_over(hall.now);
     assert_eq!(
-        hall.ends[first].client.sender.ending(),
-        Some(DisconnectReason::Breach(CloseReason::TakenOver))
+        hall.ends[first].client.sender.disconnect_reason(),
+        Some(DisconnectReason::Closed(CloseReason::TakenOver))
     );
     hall.ends[first].client.leave_world(hall.now);
     hall.ticks(30);

@@ -2,7 +2,7 @@
 
 mod admission;
 mod answers;
-mod budgets;
+mod address_limits;
 #[path = "../support/diary.rs"]
 mod diary;
 mod driven;

@@ -55,9 +55,9 @@ impl UpdateRunner<Pipe> for Visits<'_> {
     fn now(&self) -> Duration {
         self.now
     }
-    fn run(&mut self, client: &Client<Pipe>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &Client<Pipe>, update: &mut UpdateFn<'_>) -> bool {
         self.clients.push(client.id);
-        turn(self.limits);
+        update(self.limits);
         true
     }
 }
@@ -87,10 +87,10 @@ impl Group {
     }
 
     fn connect(&mut self, id: u64, dialect: &str) -> Arc<Client<Pipe>> {
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let entry = AcceptedClient {
             room: Arc::clone(self.room.handle()),
-            endpoint,
+            format,
             resume_key: None,
             token: None,
             is_local: false,
@@ -108,7 +108,7 @@ impl Group {
     fn tick(&mut self) -> Vec<u64> {
         self.now += PERIOD;
         let ticked = self.room.tick(self.now, TickRequest::default());
-        let backlog = Backlog::new(ticked.published, ticked.answers);
+        let backlog = Backlog::new(ticked.published, ticked.acks);
         let limits = AddressRateLimits::new(true);
         self.group.begin_pass(Some(&backlog), &mut std::iter::empty(), self.now);
         let mut visits = Visits { now: self.now, limits: &limits, clients: Vec::new() };
@@ -138,7 +138,7 @@ fn a_silent_client_is_visited_once_and_then_only_at_its_ping() {
     }
     assert_eq!((pings, sent(&silent), group.group.len()), (2, 4, 2), "two empty pings of two bytes");
     // Without pongs, the client counts as lost.
-    while silent.sender.ending().is_none() {
+    while silent.sender.disconnect_reason().is_none() {
         group.tick();
         assert!(group.now <= START + limits::IDLE_TIMEOUT + 2 * PERIOD, "{:?}", group.now);
     }
@@ -149,13 +149,13 @@ fn a_parked_native_client_is_closed_when_its_hello_is_late() {
     let mut group = Group::new();
     let client = group.connect(1, "native");
     assert_eq!((group.tick(), group.tick()), (vec![1], vec![]));
-    while client.sender.ending().is_none() {
+    while client.sender.disconnect_reason().is_none() {
         group.tick();
         assert!(group.now <= START + limits::HELLO_TIMEOUT + 2 * PERIOD, "{:?}", group.now);
     }
     assert!(group.now >= START + limits::HELLO_TIMEOUT);
-    let late = DisconnectReason::Breach(tickwire::game::CloseReason::HelloLate);
-    assert_eq!(client.sender.ending(), Some(late));
+    let late = DisconnectReason::Closed(tickwire::game::CloseReason::HelloLate);
+    assert_eq!(client.sender.disconnect_reason(), Some(late));
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn whatever_needs_a_visit_ends_the_parking() {
     let closes_at = group.now + limits::WRONG_TOKEN_DELAY;
     assert_eq!((group.tick(), group.tick()), (vec![4], vec![]));
     while group.now + PERIOD < closes_at {
-        assert!(client.sender.ending().is_none());
+        assert!(client.sender.disconnect_reason().is_none());
         group.tick();
     }
     group.tick();
     group.tick();
-    assert!(client.sender.ending().is_some());
+    assert!(client.sender.disconnect_reason().is_some());
     assert_eq!(group.tick(), [4], "a closing connection is visited until it has ended");
 }
 

@@ -224,12 +224,12 @@ proptest! {
     #[test]
     fn never_more_are_in_use_than_there_are_and_an_address_without_one_gets_a_free_one(
         places in 1..24_usize, per_address in 1..24_usize, is_divided: bool, displaces: bool,
-        deeds in prop::collection::vec(deed(), 0..200),
+        stats in prop::collection::vec(deed(), 0..200),
     ) {
         let mut pool = Pool::new(PoolConfig { slots: places, per_address, is_divided, allows_displacement: displaces });
         let holders = || std::iter::once(None).chain((0..8).map(|who| Some(address(who))));
         let mut last = 0;
-        for deed in deeds {
+        for deed in stats {
             let free = pool.free();
             match deed {
                 Deed::Take(who) => {

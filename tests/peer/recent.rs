@@ -105,7 +105,7 @@ fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let key = has_key.then_some(SeatKey([connection as u8; 16]));
     let profile = tickwire::game::JoinRequest::new("p", tickwire::sim::EncodedAction::new(&[]));
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
-        (handle.about.join)(entered.player, &profile)
+        (handle.game.join)(entered.player, &profile)
     });
 }
 

@@ -39,8 +39,8 @@ impl Line {
         let mut server = EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit");
         let reconnects = Reconnects::new(key);
         let connection = server.open().expect("a place");
-        let (link, dialect, agent) = parts(game_name, &reconnects);
-        let mut bot = checking_bot::bot(link, dialect, agent);
+        let (connection, dialect, agent) = parts(game_name, &reconnects);
+        let mut bot = checking_bot::bot(connection, dialect, agent);
         bot.observer.is_resuming = reconnects.has_key();
         let mut line = Line { server, game: game_name, now: Duration::ZERO, connection, bot, reconnects };
         line.run(Duration::from_secs(2));
@@ -77,8 +77,8 @@ impl Line {
 
     fn reconnect(&mut self) {
         self.connection = self.server.open().expect("a place");
-        let (link, dialect, agent) = parts(self.game, &self.reconnects);
-        self.reconnects.reconnect(&mut self.bot, link, dialect, agent);
+        let (connection, dialect, agent) = parts(self.game, &self.reconnects);
+        self.reconnects.reconnect(&mut self.bot, connection, dialect, agent);
     }
 
     fn report(&self) -> CrowdReport {
@@ -91,14 +91,14 @@ type Parts = (ClientConnection, Arc<tickwire::packet::Dialect>, Box<dyn tickwire
 
 /// A connection with the resume key, and a new agent.
 fn parts(game_name: &str, reconnects: &Reconnects) -> Parts {
-    let about = game(Some(game_name)).expect("a built-in game").about;
-    let (path, name) = about.paths[0];
-    let tables = PacketTables::from_texts(about.tables).expect("its tables");
+    let game = game(Some(game_name)).expect("a built-in game").info;
+    let (path, name) = game.paths[0];
+    let tables = PacketTables::from_texts(game.tables).expect("its tables");
     let dialect = tables.dialect(name).expect("its dialect");
-    let link = ClientConnection::new("tab", &reconnects.with_key(path), true, keys());
+    let connection = ClientConnection::new("tab", &reconnects.with_key(path), true, keys());
     let mut spec = BotSpec::new(Arc::clone(&dialect), 3);
     spec.is_checking = true;
-    (link, dialect, about.agent(&spec).expect("a bot"))
+    (connection, dialect, game.agent(&spec).expect("a bot"))
 }
 
 #[test]

@@ -439,12 +439,12 @@ impl Transport for Open {
 fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_closed() {
     let mut running = Running::new(1, Duration::ZERO);
     let client = |id| {
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
+        let format = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(&running.handle);
         let entry = AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key: None,
             token: None,
             is_local: false,
@@ -479,6 +479,6 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     }
     assert!(backlog.has_overflowed && backlog.missed_events.is_empty(), "{}", backlog.missed_events.len());
     assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE_WAKEUP * 2));
-    assert_eq!(early.sender.ending(), Some(DisconnectReason::Breach(CloseReason::Overloaded)));
-    assert_eq!(late.sender.ending(), None, "it begins with the newest state");
+    assert_eq!(early.sender.disconnect_reason(), Some(DisconnectReason::Closed(CloseReason::Overloaded)));
+    assert_eq!(late.sender.disconnect_reason(), None, "it begins with the newest state");
 }

@@ -53,8 +53,8 @@ impl UpdateRunner<Noted> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn run(&mut self, _: &Client<Noted>, turn: &mut UpdateFn<'_>) -> bool {
-        turn(&AddressRateLimits::new(true));
+    fn run(&mut self, _: &Client<Noted>, update: &mut UpdateFn<'_>) -> bool {
+        update(&AddressRateLimits::new(true));
         true
     }
 }
@@ -98,7 +98,7 @@ impl Hall {
             lockstep: LockstepConfig::default(),
         };
         let room = Room::new(world, options);
-        let check = SelfCheck::new(room.handle(), endpoint(false)).expect("it has lockstep");
+        let check = SelfCheck::new(room.handle(), format(false)).expect("it has lockstep");
         let mut hall = Hall {
             room,
             audience: TypedUpdateGroup::default(),
@@ -115,13 +115,13 @@ impl Hall {
 
     fn client(&mut self, mode: u8, is_json: bool) {
         let number = self.clients.len() as u64 + 1;
-        let endpoint = endpoint(is_json);
-        self.check.on_open(number, &endpoint);
+        let format = format(is_json);
+        self.check.on_open(number, &format);
         let who = (number, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry = AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key: None,
             token: None,
             is_local: true,
@@ -130,7 +130,7 @@ impl Hall {
         };
         let client = Arc::new(Client::new(who, Noted::default(), entry, NOW));
         self.audience.add_client(Arc::clone(&client));
-        let dialect = &client.endpoint.dialect;
+        let dialect = &client.format.dialect;
         let hello = [1.into(), mode.into(), "Ann".into(), Value::Nil];
         let mut bytes = Vec::new();
         if is_json {
@@ -140,14 +140,14 @@ impl Hall {
             let hello = dialect.encode(Direction::ToServer, "hello", &hello).expect("by the table");
             frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &hello);
         }
-        let (budgets, guard) = (
+        let (address_limits, authenticator) = (
             tickwire::internal::server::admission::address_rate_limits::AddressRateLimits::new(true),
             Authenticator::default(),
         );
         let driver = ClientDriver {
             client: &client,
-            budgets: &budgets,
-            guard: &guard,
+            address_limits: &address_limits,
+            authenticator: &authenticator,
             read_time: client.read_time(NOW),
             is_observed: false,
             on_event: |_: DriverEvent<'_>| {},
@@ -170,7 +170,7 @@ impl Hall {
             self.room.handle().push(from, command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = self.room.tick(NOW, TickRequest::default());
-        let backlog = Backlog::new(ticked.published, ticked.answers);
+        let backlog = Backlog::new(ticked.published, ticked.acks);
         self.audience.update_all(Some(&backlog), &mut self.buffers, &mut All);
         let mut is_planted = false;
         let mut journal = self.check.take_journal_frames();
@@ -203,13 +203,13 @@ impl Hall {
     }
 }
 
-fn endpoint(is_json: bool) -> WireFormat {
+fn format(is_json: bool) -> WireFormat {
     WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), is_json)
 }
 
 /// Makes a way in an update longer, if there is one.
 fn spoil(frames: &mut Vec<u8>) -> bool {
-    let dialect = endpoint(false).dialect;
+    let dialect = format(false).dialect;
     let (mut out, mut rest, mut is_done) = (Vec::new(), &frames[..], false);
     while let Ok(Some((header, from))) = Header::decode(rest, Side::Server) {
         let message = &rest[from..from + header.length as usize];
@@ -283,7 +283,7 @@ fn after_a_skipped_frame_the_own_world_begins_again_and_goes_on() {
 
 /// A message of the journal, as a frame.
 fn message(name: &str, values: &[Value]) -> Vec<u8> {
-    let message = endpoint(false).dialect.encode(Direction::ToClient, name, values).expect("by the table");
+    let message = format(false).dialect.encode(Direction::ToClient, name, values).expect("by the table");
     let mut frames = Vec::new();
     frame::write_binary(&mut frames, &message);
     frames
@@ -316,7 +316,7 @@ fn a_snapshot_may_be_as_long_as_a_world_that_can_be_restored() {
 
 /// A command frame of the journal in which a player walks another way, as whole frames.
 fn astray(journal: &[u8]) -> Vec<u8> {
-    let dialect = endpoint(false).dialect;
+    let dialect = format(false).dialect;
     let (mut out, mut rest) = (Vec::new(), journal);
     while let Ok(Some((header, from))) = Header::decode(rest, Side::Server) {
         let end = from + header.length as usize;
@@ -378,13 +378,13 @@ fn a_room_with_clients_in_lockstep_alone_is_followed_until_they_leave() {
 #[test]
 fn only_so_many_clients_are_followed_and_their_places_are_free_again() {
     let mut hall = Hall::new(1, 1);
-    let endpoint = endpoint(false);
-    let most = limits::SELF_CHECK_CLIENTS as u64;
-    (100..100 + most).for_each(|client| hall.check.on_open(client, &endpoint));
-    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (most, 2));
+    let format = format(false);
+    let max = limits::SELF_CHECK_CLIENTS as u64;
+    (100..100 + max).for_each(|client| hall.check.on_open(client, &format));
+    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (max, 2));
     hall.check.on_close(100);
-    hall.check.on_open(1_000, &endpoint);
-    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (most, 2));
+    hall.check.on_open(1_000, &format);
+    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (max, 2));
     let legacy = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
     assert!(SelfCheck::new(hall.room.handle(), legacy).is_none(), "its updates do not say their tick");
 }

@@ -43,7 +43,7 @@ impl Line {
     pub fn close(&mut self, breach: CloseReason, frames: &[u8], now: Duration) -> bool {
         let observed = &mut self.observed;
         self.sender.close(
-            DisconnectReason::Breach(breach),
+            DisconnectReason::Closed(breach),
             frames,
             |bytes| observed.extend_from_slice(bytes),
             now,
@@ -114,13 +114,13 @@ fn the_limit_holds_for_everything_but_the_final_close_frame() {
     let mut line = Line::with_room(0);
     assert_eq!(line.offer(Frames::Borrowed(&vec![7; limits::SEND_QUEUE_BYTES]), START), Some(true));
     assert_eq!(line.offer(Frames::Borrowed(b"x"), START), Some(false));
-    assert!(line.sender.is_open() && line.sender.ending().is_none());
+    assert!(line.sender.is_open() && line.sender.disconnect_reason().is_none());
     assert!(line.close(CloseReason::Kicked, b"bye", START));
     assert!(!line.close(CloseReason::SlowClient, b"again", START));
     assert_eq!(line.offer(Frames::Borrowed(b"x"), START), None);
     assert_eq!(
-        line.sender.ending(),
-        Some(DisconnectReason::Breach(CloseReason::Kicked)),
+        line.sender.disconnect_reason(),
+        Some(DisconnectReason::Closed(CloseReason::Kicked)),
         "the first reason counts"
     );
     line.room = usize::MAX;
@@ -153,5 +153,5 @@ fn a_lost_peer_ends_the_queue_without_a_reason() {
     line.offer(Frames::Borrowed(b"abc"), START);
     assert_eq!((line.sender.backlog(), line.sender.is_open()), (0, false));
     assert_eq!(line.offer(Frames::Borrowed(b"x"), START), None);
-    assert_eq!(line.sender.ending(), None);
+    assert_eq!(line.sender.disconnect_reason(), None);
 }

@@ -77,10 +77,10 @@ impl Notes {
 }
 
 fn connection(dialect: &str) -> ServerConnection {
-    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+    let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    ServerConnection::new(endpoint, room, AT.now)
+    let room = RoomInfo { game: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
+    ServerConnection::new(format, room, AT.now)
 }
 
 fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
@@ -130,7 +130,7 @@ fn a_broken_rule_ends_the_conversation_after_the_messages_before_it() {
     assert!(matches!(ending, DisconnectReason::Violation(_)), "{ending:?}");
     assert_eq!(notes.answers, b"\x8a\x01a");
     let early = notes.receive(&mut self::connection("native"), &framed(Opcode::Binary, b"\x92\x06\x91\x05"));
-    assert_eq!(early, Err(DisconnectReason::Breach(CloseReason::HelloFirst)));
+    assert_eq!(early, Err(DisconnectReason::Closed(CloseReason::HelloFirst)));
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn a_first_hello_with_a_wrong_argument_is_closed_with_the_argument_and_without_i
         let (mut connection, mut notes) = (connection("native"), Notes::default());
         let ending = notes.receive(&mut connection, &framed(Opcode::Binary, hello)).expect_err(expected);
         assert_eq!(ending.name(), "wrong_arguments", "{expected}");
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
-        let frames = ending.frames(&endpoint);
+        let format = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
+        let frames = ending.frames(&format);
         let reason = format!("wrong_arguments: hello: argument {expected}");
         assert_eq!(frames[..2], [0x88, 2 + reason.len() as u8], "{expected}");
         assert_eq!((&frames[2..4], String::from_utf8_lossy(&frames[4..])), (&[3, 0xf0][..], reason.into()));

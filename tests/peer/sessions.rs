@@ -49,14 +49,14 @@ impl Dice {
         (z ^ (z >> 31)) % sides
     }
 
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.roll(most)).map(|_| self.roll(256) as u8).collect()
+    fn bytes(&mut self, max: u64) -> Vec<u8> {
+        (0..self.roll(max)).map(|_| self.roll(256) as u8).collect()
     }
 }
 
 /// One session: what it is spoken in, and its numbers.
 struct Script {
-    dice: Dice,
+    rng: Dice,
     dialect: std::sync::Arc<Dialect>,
     is_json: bool,
     sequence: u32,
@@ -65,11 +65,11 @@ struct Script {
 impl Script {
     /// A packet that the session may take, or reject for what it says.
     fn packet(&mut self) -> ClientPacket<'static> {
-        self.sequence += self.dice.roll(3) as u32;
+        self.sequence += self.rng.roll(3) as u32;
         let (sequence, tick) = (Some(self.sequence), None);
-        let number = self.dice.roll(40) as u16;
-        let angle = self.dice.roll(65_536) as u16;
-        match self.dice.roll(14) {
+        let number = self.rng.roll(40) as u16;
+        let angle = self.rng.roll(65_536) as u16;
+        match self.rng.roll(14) {
             0 | 1 => ClientPacket::Move { sequence, tick, direction: (number > 5).then_some(angle) },
             2 => ClientPacket::Aim { sequence, tick, heading: angle },
             3 => {
@@ -94,15 +94,15 @@ impl Script {
     fn enter(&mut self) -> ClientPacket<'static> {
         ClientPacket::EnterGame {
             name: Some("Ada".into()),
-            skin: Some(self.dice.roll(12) as u8),
+            skin: Some(self.rng.roll(12) as u8),
             moofoll: true,
         }
     }
 
     fn begin(&mut self) -> Vec<u8> {
         let hello = ClientPacket::Hello {
-            version: 1 + u16::from(self.dice.roll(20) == 0),
-            mode: if self.dice.roll(4) == 0 { Mode::Spectate } else { Mode::Play },
+            version: 1 + u16::from(self.rng.roll(20) == 0),
+            mode: if self.rng.roll(4) == 0 { Mode::Spectate } else { Mode::Play },
             name: Some("Bob".into()),
             skin: None,
         };
@@ -123,7 +123,7 @@ impl Script {
     }
 
     fn frame(&mut self, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
-        let (mut bytes, key) = (Vec::new(), [0; 4].map(|_: u8| self.dice.roll(256) as u8));
+        let (mut bytes, key) = (Vec::new(), [0; 4].map(|_: u8| self.rng.roll(256) as u8));
         frame::write(&mut bytes, opcode, Some(key), payload);
         bytes
     }
@@ -143,12 +143,12 @@ impl Script {
     /// The bytes of one step.
     fn step(&mut self) -> Vec<u8> {
         let kind = if self.is_json { Opcode::Text } else { Opcode::Binary };
-        match self.dice.roll(60) {
-            0 => self.dice.bytes(40),
+        match self.rng.roll(60) {
+            0 => self.rng.bytes(40),
             1 => {
                 let mut bytes = self.message(&ClientPacket::MapPing { sequence: None, tick: None });
-                if let Some(place) = bytes.len().checked_sub(1).map(|last| self.dice.roll(last as u64 + 1)) {
-                    bytes[place as usize] ^= 1 << self.dice.roll(8);
+                if let Some(place) = bytes.len().checked_sub(1).map(|last| self.rng.roll(last as u64 + 1)) {
+                    bytes[place as usize] ^= 1 << self.rng.roll(8);
                 }
                 bytes
             }
@@ -161,11 +161,11 @@ impl Script {
                 self.frame(kind, &long)
             }
             7..10 => {
-                let payload = self.dice.bytes(30);
+                let payload = self.rng.bytes(30);
                 self.frame(kind, &payload)
             }
             10..14 => {
-                let payload = self.dice.bytes(30);
+                let payload = self.rng.bytes(30);
                 self.frame(Opcode::Ping, &payload)
             }
             14..18 => {
@@ -187,24 +187,24 @@ impl Script {
 
 /// Runs one session to its end.
 fn run(seed: u64, address: SocketAddr) {
-    let mut dice = Dice(seed);
-    let (target, dialect, is_json) = ENDPOINTS[dice.roll(ENDPOINTS.len() as u64) as usize];
+    let mut rng = Dice(seed);
+    let (target, dialect, is_json) = ENDPOINTS[rng.roll(ENDPOINTS.len() as u64) as usize];
     let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
-    let mut script = Script { dice, dialect, is_json, sequence: 0 };
+    let mut script = Script { rng, dialect, is_json, sequence: 0 };
     let mut raw = Raw::connect(address, target);
-    let mut bytes = if script.dice.roll(20) == 0 { Vec::new() } else { script.begin() };
-    for _ in 0..script.dice.roll(40) {
+    let mut bytes = if script.rng.roll(20) == 0 { Vec::new() } else { script.begin() };
+    for _ in 0..script.rng.roll(40) {
         bytes.extend(script.step());
-        let sent = script.dice.roll(bytes.len() as u64 + 1) as usize;
+        let sent = script.rng.roll(bytes.len() as u64 + 1) as usize;
         // What the server has closed takes no more: the rest is not part of the session.
         if raw.stream.write_all(&bytes[..sent]).is_err() {
             break;
         }
         bytes.drain(..sent);
-        thread::sleep(Duration::from_millis(script.dice.roll(25)));
+        thread::sleep(Duration::from_millis(script.rng.roll(25)));
     }
     let _ = raw.stream.write_all(&bytes);
-    if script.dice.roll(3) > 0 {
+    if script.rng.roll(3) > 0 {
         let _ = raw.stream.shutdown(Shutdown::Write);
         let _ = raw.stream.read_to_end(&mut Vec::new());
     }

@@ -92,7 +92,7 @@ fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
         told.is_empty() && joins.step(&frame_of(ticks, 0), ticks + 1, who, &mut told) && !told.is_empty()
     );
     assert_eq!((joins.tick(), joins.checksum()), (one.tick(), one.checksum()));
-    let most = limits::SHARED_WORLD_LOG_TICKS as u32;
-    (ticks + 1..=most).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
+    let max = limits::SHARED_WORLD_LOG_TICKS as u32;
+    (ticks + 1..=max).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
     assert!(SharedWorldHandle::of(&worlds, "1", own(&snapshot())).is_err(), "that tick is forgotten");
 }

@@ -32,7 +32,7 @@ const ANN: &str = "anns-token-0123456789";
 const BOB: &str = "Bobs.Token~+/=_987654321";
 pub const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
-fn guard(text: &str, spectators: bool) -> Authenticator {
+fn authenticator(text: &str, spectators: bool) -> Authenticator {
     Authenticator::new(PlayAccess { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
 }
 
@@ -43,9 +43,9 @@ fn address(last: u8) -> IpAddr {
 #[test]
 fn a_token_file_has_a_name_and_a_token_in_each_line() {
     let text = format!("# players\n\nann\t{ANN}\r\n  bob   {BOB}  \n# cy {ANN}\n");
-    let guard = guard(&text, false);
+    let authenticator = authenticator(&text, false);
     for (token, name) in [(ANN, "ann"), (BOB, "bob")] {
-        let pass = guard.authenticate(address(1), Some(token), AT.now).expect("a right token");
+        let pass = authenticator.authenticate(address(1), Some(token), AT.now).expect("a right token");
         let Permission::Holder(TokenHolder { name: found, .. }) = pass else { panic!("{pass:?}") };
         assert_eq!(*found, *name);
     }
@@ -87,7 +87,7 @@ fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
             "{said:?}"
         );
         for spectators in [false, true] {
-            let empty = guard("# nobody\n", spectators);
+            let empty = authenticator("# nobody\n", spectators);
             assert_eq!(empty.authenticate(address(1), said, AT.now), Ok(Permission::Spectator), "{said:?}");
         }
     }
@@ -98,17 +98,17 @@ fn without_a_token_one_watches_if_spectators_may() {
     for said in [None, Some("")] {
         let file = format!("ann {ANN}");
         assert_eq!(
-            guard(&file, false).authenticate(address(1), said, AT.now),
+            authenticator(&file, false).authenticate(address(1), said, AT.now),
             Err(CloseReason::TokenMissing)
         );
-        assert_eq!(guard(&file, true).authenticate(address(1), said, AT.now), Ok(Permission::Spectator));
+        assert_eq!(authenticator(&file, true).authenticate(address(1), said, AT.now), Ok(Permission::Spectator));
     }
 }
 
 #[test]
 fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
-    let guard = guard(&format!("ann {ANN}\nbob {BOB}"), true);
-    let seat = |token: &str, last: u8| match guard.authenticate(address(last), Some(token), AT.now) {
+    let authenticator = authenticator(&format!("ann {ANN}\nbob {BOB}"), true);
+    let seat = |token: &str, last: u8| match authenticator.authenticate(address(last), Some(token), AT.now) {
         Ok(Permission::Holder(holder)) => Ok(holder.seat),
         Err(breach) => Err(breach),
         other => panic!("{other:?}"),
@@ -124,8 +124,8 @@ fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
 
 #[test]
 fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_faster_than_the_bucket() {
-    let guard = guard(&format!("ann {ANN}"), true);
-    let admit = |last: u8, said: &str, now| guard.authenticate(address(last), Some(said), now);
+    let authenticator = authenticator(&format!("ann {ANN}"), true);
+    let admit = |last: u8, said: &str, now| authenticator.authenticate(address(last), Some(said), now);
     for _ in 0..limits::MAX_WRONG_TOKENS {
         assert!(admit(1, ANN, AT.now).is_ok(), "a right one is not counted");
         assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TokenWrong));
@@ -138,7 +138,7 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
     assert_eq!(admit(1, ANN, AT.now), Err(CloseReason::TooManyTokenAttempts), "not compared");
     assert!(admit(2, ANN, AT.now).is_ok(), "another address");
     assert_eq!(
-        guard.authenticate(address(1), None, AT.now),
+        authenticator.authenticate(address(1), None, AT.now),
         Ok(Permission::Spectator),
         "no token is no guess"
     );
@@ -156,10 +156,10 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
 fn whoever_is_turned_away_is_closed_after_a_constant_delay() {
     for breach in [CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts] {
         for has_hello in [false, true] {
-            let life = Deadlines::new(has_hello, AT.now);
-            life.close_after_delay(breach, AT.now);
+            let deadlines = Deadlines::new(has_hello, AT.now);
+            deadlines.close_after_delay(breach, AT.now);
             let due = AT.now + limits::WRONG_TOKEN_DELAY;
-            let poll = |now| life.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
+            let poll = |now| deadlines.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
             assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
             assert_eq!(poll(due), DueAction::Close(breach));
         }
@@ -167,13 +167,13 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay() {
 }
 
 fn connection(dialect: &str) -> ServerConnection {
-    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
-    ServerConnection::new(endpoint, room(), AT.now)
+    let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+    ServerConnection::new(format, room(), AT.now)
 }
 
 fn room() -> RoomInfo {
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 }
+    RoomInfo { game: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 }
 }
 
 fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
@@ -183,8 +183,8 @@ fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A message in so many frames.
-fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
-    let pieces: Vec<&[u8]> = payload.chunks(most).collect();
+fn in_frames(opcode: Opcode, payload: &[u8], max: usize, between: &[u8]) -> Vec<u8> {
+    let pieces: Vec<&[u8]> = payload.chunks(max).collect();
     let mut bytes = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let mut one = framed(if at == 0 { opcode } else { Opcode::Continuation }, piece);
@@ -206,8 +206,8 @@ fn hello() -> Vec<u8> {
 
 #[test]
 fn an_observer_sees_a_message_as_it_was_sent_however_it_is_cut() {
-    for most in [1, 3, 7, 1_000] {
-        let bytes = in_frames(Opcode::Binary, &hello(), most, b"");
+    for max in [1, 3, 7, 1_000] {
+        let bytes = in_frames(Opcode::Binary, &hello(), max, b"");
         for cut in [1, 5, 1_000] {
             let (mut connection, mut doors) = (connection("native"), Doors::default());
             doors.begin(&mut connection, 3).expect("no ending");
@@ -215,7 +215,7 @@ fn an_observer_sees_a_message_as_it_was_sent_however_it_is_cut() {
                 doors.receive(&mut connection, piece).expect("a good hello");
             }
             assert_eq!((doors.checks, doors.joins, *doors.pieces.borrow()), (1, 1, 1));
-            assert_eq!(doors.observed.into_inner(), bytes, "{most} {cut}");
+            assert_eq!(doors.observed.into_inner(), bytes, "{max} {cut}");
         }
     }
 }
@@ -242,7 +242,7 @@ fn an_observer_sees_what_is_broken_or_unfinished_as_it_was_sent() {
         doors.ignore(&mut connection, &[]);
         // What comes after the end is ignored, and observed too.
         doors.ignore(&mut connection, &whole);
-        assert_eq!(ended.err().map_or("cut", |ending| ending.name()), name);
+        assert_eq!(ended.err().map_or("cut", |reason| reason.name()), name);
         assert_eq!(doors.observed.take(), [&bytes[..], &whole].concat(), "{name}");
     }
 }
@@ -307,17 +307,17 @@ fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time()
         let untouched = turned_away(dialect, &[], 0).1.save(AT.now);
         for bytes in attempts() {
             for cut in [0, 1, bytes.len() / 2, bytes.len()] {
-                let (ending, connection, doors) = turned_away(dialect, &bytes, cut);
-                assert_eq!((ending, &doors.answers[..]), (None, &b""[..]), "{bytes:02x?}");
+                let (reason, connection, doors) = turned_away(dialect, &bytes, cut);
+                assert_eq!((reason, &doors.answers[..]), (None, &b""[..]), "{bytes:02x?}");
                 assert_eq!((doors.joins, doors.checks), (0, 1), "{dialect}: it has one try");
                 assert_eq!(connection.save(AT.now), untouched, "no budget is spent");
                 assert_eq!(doors.observed.take().len(), bytes.len());
             }
         }
         // A capture that begins now knows.
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let restored =
-            ServerConnection::restore(endpoint, room(), &untouched, AT.now).expect("what was saved");
+            ServerConnection::restore(format, room(), &untouched, AT.now).expect("what was saved");
         assert_eq!(restored.save(AT.now), untouched);
     }
 }
@@ -325,10 +325,10 @@ fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time()
 #[test]
 fn the_own_close_of_a_client_that_is_turned_away_counts_unless_it_broke_a_rule_before() {
     let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
-    let (ending, ..) = turned_away("native", &close, 3);
-    assert!(matches!(ending, Some(DisconnectReason::PeerClosed(Some(_)))), "{ending:?}");
-    let (ending, connection, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
-    assert_eq!(ending, None);
+    let (reason, ..) = turned_away("native", &close, 3);
+    assert!(matches!(reason, Some(DisconnectReason::PeerClosed(Some(_)))), "{reason:?}");
+    let (reason, connection, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
+    assert_eq!(reason, None);
     assert!(!connection.is_between_messages(), "a watcher cannot send for it");
 }
 
@@ -348,8 +348,8 @@ fn debug_output_never_contains_a_token_or_a_key() {
     let head = reader.receive(&request.as_bytes()[half..]).expect("HTTP").expect("whole");
     let accepted = handshake::accept(&head, &["tickwire.v1"]).expect("an upgrade");
     assert_eq!(accepted.declined.len(), 2);
-    let guard = guard(&format!("ann {ANN}"), true);
-    let permission = guard.authenticate(address(1), Some(ANN), AT.now).expect("right");
+    let authenticator = authenticator(&format!("ann {ANN}"), true);
+    let permission = authenticator.authenticate(address(1), Some(ANN), AT.now).expect("right");
     let Permission::Holder(TokenHolder { seat, .. }) = &permission else { panic!("{permission:?}") };
     let (key, token) = (ResumeKey::of(&head).expect("a key"), OfferedToken::of(&head).expect("a token"));
     let from = AddressPrefix::from_ip(address(1));
@@ -373,7 +373,7 @@ fn debug_output_never_contains_a_token_or_a_key() {
         format!("{reader:?}"),
         format!("{head:?}"),
         format!("{accepted:?}"),
-        format!("{guard:?}"),
+        format!("{authenticator:?}"),
         format!("{permission:?}"),
         format!("{key:?}"),
         format!("{token:?}"),

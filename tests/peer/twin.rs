@@ -103,7 +103,7 @@ impl Busy {
 
 /// A client of the room: its view, its sender, and the kernel that it reads from.
 struct Client {
-    endpoint: WireFormat,
+    format: WireFormat,
     view: MooView,
     line: Line,
     scratch: MooScratch,
@@ -113,12 +113,12 @@ struct Client {
 
 impl Client {
     fn new(dialect: &str, room: usize) -> Client {
-        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
-        let mut view = MooView::new(&endpoint.dialect);
+        let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let mut view = MooView::new(&format.dialect);
         view.set_subject(Some(WATCHED), None);
         let line = Line::with_room(room);
         Client {
-            endpoint,
+            format,
             view,
             line,
             scratch: MooScratch::default(),
@@ -132,7 +132,7 @@ impl Client {
         self.line.drive(now);
         self.messages.clear();
         let is_behind = !self.line.sender.state().is_empty;
-        let dialect = &self.endpoint.dialect;
+        let dialect = &self.format.dialect;
         let turn = self.view.update(
             &[],
             ticked.published.of::<Moo>().expect("the game of the room"),
@@ -146,12 +146,12 @@ impl Client {
         for message in self.messages.iter() {
             let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
             assert!(!is_behind || decoded.row.lane == Lane::Reliable, "{} while behind", decoded.row.name);
-            self.endpoint.write_message(&mut frames, message);
+            self.format.write_message(&mut frames, message);
         }
         if !frames.is_empty() {
             assert_eq!(self.line.offer(Frames::Borrowed(&frames), now), Some(true), "within the bound");
         }
-        self.line.sender.life.alive(now);
+        self.line.sender.deadlines.alive(now);
         assert!(!matches!(self.line.sender.poll(now, Duration::ZERO), DueAction::Close(_)));
     }
 
@@ -165,7 +165,7 @@ impl Client {
         let (mut world_model, mut lines) = (WorldModel::new(), Vec::new());
         while let Some(message) = reader.next_message().expect("the server's frames") {
             let Message::Binary(message) = message else { panic!("{message:?}") };
-            let decoded = self.endpoint.dialect.decode(Direction::ToClient, message).expect("a packet");
+            let decoded = self.format.dialect.decode(Direction::ToClient, message).expect("a packet");
             if ["notice", "kill", "died", "chat"].contains(&decoded.row.name.as_str()) {
                 lines.push(decoded.to_string());
             }

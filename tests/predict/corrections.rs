@@ -182,11 +182,11 @@ pub fn measure_walk(name: &str, net: Conditions, seed: u32, seconds: u64, has_la
     let [beside, alone] = [beside, alone].map(|list| list.iter().map(|one| one.px).collect::<Vec<f64>>());
     let (compared, touched, trees) = (alone.len(), beside.len(), around.at_scenery.len());
     let above = alone.iter().filter(|px| **px > 2.0).count();
-    let [p50, p99, most] = percentiles(alone);
+    let [p50, p99, max] = percentiles(alone);
     leads.sort_unstable();
     println!(
         "{name}, seed {seed}, {seconds} s: {compared} updates, {trees} of them at trees, {above} corrected by more than \
-         2 px, p50, p99, most px [{p50:.1}, {p99:.1}, {most:.1}]; {touched} more touched by animals {:.1?}; lead p10, p50, \
+         2 px, p50, p99, most px [{p50:.1}, {p99:.1}, {max:.1}]; {touched} more touched by animals {:.1?}; lead p10, p50, \
          p90 ms {:?}",
         percentiles(beside),
         [10, 50, 90].map(|percent| leads[leads.len() * percent / 100].as_millis())

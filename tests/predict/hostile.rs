@@ -13,14 +13,14 @@ use crate::values::arguments;
 
 /// A right welcome of a game, as its server says it.
 fn welcome(dialect: &Dialect, game_name: &str) -> Vec<Value> {
-    let about = game(Some(game_name)).expect("a game").about;
+    let game = game(Some(game_name)).expect("a game").info;
     let row = dialect.row(Direction::ToClient, "welcome").expect("its row");
     let value = |name: &str| match name {
         "version" => 1.into(),
-        "rules_hash" => format!("{:016x}", (about.rules_hash)()).into(),
+        "rules_hash" => format!("{:016x}", (game.rules_hash)()).into(),
         "seed" => 3.into(),
         "map_size_px" => 14_400.into(),
-        "tick_hz" | "update_hz" => (about.identity)(3).tick_hz.into(),
+        "tick_hz" | "update_hz" => (game.identity)(3).tick_hz.into(),
         "epoch" => "0".into(),
         _ => 100.into(),
     };
@@ -29,7 +29,7 @@ fn welcome(dialect: &Dialect, game_name: &str) -> Vec<Value> {
 
 /// `begins` is the first packet in which the own player stands somewhere.
 fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value>)) {
-    let tables = game(Some(game_name)).expect("a game").about.tables;
+    let tables = game(Some(game_name)).expect("a game").info.tables;
     let codes = PacketTables::from_texts(tables).expect("good tables");
     let dialect = codes.dialect(name).expect("the dialect");
     let rows: Vec<_> = dialect.rows(Direction::ToClient).map(|row| row.name.clone()).collect();

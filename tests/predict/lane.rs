@@ -29,8 +29,8 @@ fn a_lane_halves_the_lead_and_leaves_nothing_to_correct() {
             measure_walk(&name, line, seed, 60, has_lane)
         });
         assert_eq!(lane.px, [0.0; 2], "{percent} %, seed {seed}");
-        let most = line.delay * 2 + line.jitter * 3 / 2 + TICK * 2;
-        assert!(lane.lead <= most, "{percent} %, seed {seed}: a lead of {:?}", lane.lead);
+        let max = line.delay * 2 + line.jitter * 3 / 2 + TICK * 2;
+        assert!(lane.lead <= max, "{percent} %, seed {seed}: a lead of {:?}", lane.lead);
         assert!(stream.lead >= lane.lead * 3 / 2, "{:?} and {:?}", stream.lead, lane.lead);
         let lost = lane.stats.sent - lane.stats.acknowledged;
         assert!(lost * 200 > lane.stats.sent, "the line lost datagrams: {:?}", lane.stats);
@@ -46,11 +46,11 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
     let net = Conditions { loss_ppm: 100_000, ..bad() };
     let mut server = server("fog", 3, 8, net);
     server.record();
-    let about = game(Some("fog")).expect("it is registered").about;
+    let game = game(Some("fog")).expect("it is registered").info;
     let mut players = [Client::<SimpleLocalWorld<Fog>>::new(&mut server, "fog", "fog").with_lane()];
     let mut spec = BotSpec::new(Arc::clone(&players[0].dialect), 1);
     spec.is_checking = true;
-    let mut agent = about.agent(&spec).expect("a bot");
+    let mut agent = game.agent(&spec).expect("a bot");
     let (mut now, mut leaves, mut compared) = (Duration::ZERO, 0, 0);
     let (mut partial, mut in_a_row) = (0, 0);
     let mut group = None;
@@ -80,7 +80,7 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
                 {
                     let player = client.prediction().world().and_then(|world| world.own_player());
                     // Of an update in several datagrams, one may be lost.
-                    match about.compare_view(&*agent, player, &**published) {
+                    match game.compare_view(&*agent, player, &**published) {
                         Ok(is_compared) => (compared, in_a_row) = (compared + u32::from(is_compared), 0),
                         Err(mismatch) => {
                             (partial, in_a_row) = (partial + 1, in_a_row + 1);

@@ -57,7 +57,7 @@ pub struct Client<W: LocalWorld> {
 
 impl<W: LocalWorld> Client<W> {
     pub fn new(server: &mut EmbeddedServer, name: &str, game_name: &str) -> Client<W> {
-        let codes = PacketTables::from_texts(game(Some(game_name)).expect("a game").about.tables)
+        let codes = PacketTables::from_texts(game(Some(game_name)).expect("a game").info.tables)
             .expect("good tables");
         let dialect = codes.dialect(name).expect("the dialect");
         let link = ClientConnection::new("tab", "/play", true, keys());

@@ -37,9 +37,9 @@ fn a_soldier_that_is_predicted_is_where_the_server_has_it() {
         });
         let px: Vec<f64> = players[0].corrected.iter().map(|one| one.px).collect();
         let (compared, lead) = (px.len(), players[0].prediction().clock().lead());
-        let [p50, p99, most] = percentiles(px);
+        let [p50, p99, max] = percentiles(px);
         println!(
-            "soldier, seed {seed}: {compared} updates, p50, p99, most px [{p50:.1}, {p99:.1}, {most:.1}], lead {lead:?}"
+            "soldier, seed {seed}: {compared} updates, p50, p99, most px [{p50:.1}, {p99:.1}, {max:.1}], lead {lead:?}"
         );
         assert!(compared > 1_000, "seed {seed}: {compared}");
         assert!(p50 == 0.0 && p99 <= 2.0, "seed {seed}: p50 {p50} px, p99 {p99} px");

@@ -242,8 +242,8 @@ fn pictures_of_others() {
         let Some(exact) = exact.get(&ticks[*at]).map(|x| px(*x as i32)) else { return 0.0 };
         (shown[1][*at].1 - exact).abs() - (shown[2][*at].1 - exact).abs()
     };
-    let most = (0..shown[1].len()).max_by(|a, b| gain(a).total_cmp(&gain(b))).expect("frames");
-    let at = shown[1][most].0;
+    let max = (0..shown[1].len()).max_by(|a, b| gain(a).total_cmp(&gain(b))).expect("frames");
+    let at = shown[1][max].0;
     let arrivals: Vec<(f64, f64)> = heard
         .iter()
         .filter_map(|at| shown[0].iter().find(|(then, _)| then >= at).map(|(_, px)| (*at, *px)))

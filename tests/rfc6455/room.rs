@@ -38,19 +38,19 @@ fn a_declared_length_reserves_no_more_than_the_limit() {
     }
 }
 
-/// What a connection says of these bytes, read into the room that it gives or handed over, in pieces of at most `most` bytes.
-fn events(bytes: &[u8], most: usize, is_read: bool) -> Vec<String> {
+/// What a connection says of these bytes, read into the room that it gives or handed over, in pieces of at most `max` bytes.
+fn events(bytes: &[u8], max: usize, is_read: bool) -> Vec<String> {
     let mut conn = Connection::new(Role::Server, LIMITS);
     let (mut left, mut events) = (bytes, Vec::new());
     while !left.is_empty() {
         let count = if is_read {
-            let room = conn.recv_buffer(most);
+            let room = conn.recv_buffer(max);
             let count = left.len().min(room.len());
             room[..count].copy_from_slice(&left[..count]);
             conn.commit(count);
             count
         } else {
-            let count = left.len().min(most);
+            let count = left.len().min(max);
             conn.receive(&left[..count]);
             count
         };
@@ -86,9 +86,9 @@ fn reading_into_the_buffer_is_equivalent_to_passing_bytes() {
     for bytes in [good, bad, closed] {
         let expected = events(&bytes, bytes.len(), false);
         assert!(expected.len() >= 5);
-        for most in [1, 7, 1_000, 16_384, 100_000, 1 << 20] {
-            assert_eq!(events(&bytes, most, true), expected, "at most {most} bytes");
-            assert_eq!(events(&bytes, most, false), expected, "at most {most} bytes handed over");
+        for max in [1, 7, 1_000, 16_384, 100_000, 1 << 20] {
+            assert_eq!(events(&bytes, max, true), expected, "at most {max} bytes");
+            assert_eq!(events(&bytes, max, false), expected, "at most {max} bytes handed over");
         }
     }
 }

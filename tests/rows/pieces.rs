@@ -28,8 +28,8 @@ fn split(mut bytes: &[u8], seed: u64) -> Vec<&[u8]> {
     let (mut state, mut pieces) = (seed | 1, Vec::new());
     while !bytes.is_empty() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let most = if state >> 61 == 0 { bytes.len() } else { bytes.len().min(16) };
-        let (piece, rest) = bytes.split_at(1 + (state >> 33) as usize % most);
+        let max = if state >> 61 == 0 { bytes.len() } else { bytes.len().min(16) };
+        let (piece, rest) = bytes.split_at(1 + (state >> 33) as usize % max);
         pieces.push(piece);
         bytes = rest;
     }

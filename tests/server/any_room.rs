@@ -25,9 +25,9 @@ use crate::rooms::page;
 use crate::support::{PATIENCE, Peer};
 
 /// A server of pong, whose rooms are for two, with at most so many rooms on demand.
-fn server(most: usize) -> ServerHandle {
+fn server(max: usize) -> ServerHandle {
     let mut config = config_of::<Simple<Pong>>();
-    config.rooms_on_demand = most;
+    config.rooms_on_demand = max;
     ServerHandle::start(config).expect("a free port")
 }
 
@@ -141,13 +141,13 @@ fn a_page_finds_its_room_by_the_epoch_of_welcome() {
 
 #[test]
 fn without_a_room_that_fits_and_a_new_one_the_client_is_closed_with_the_reason() {
-    for (most, condition, rule) in [
+    for (max, condition, rule) in [
         (0, "", "no_room_fits"),
         // A new room is none that plays, so none is made.
         (4, "&where=state:playing", "no_room_fits"),
         (4, "&where=map:3", "no_room_fits"),
     ] {
-        let server = server(most);
+        let server = server(max);
         let full = [(); 2].map(|()| connect(&server, "/play"));
         let mut late = Peer::connect(server.address(), &format!("/play?room=any{condition}"));
         assert_eq!(late.receive_close(), format!("1013 {rule}"), "{condition}");

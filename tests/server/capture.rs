@@ -115,12 +115,12 @@ fn wait_for_players(server: &ServerHandle, count: usize) {
 
 #[test]
 fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
-    let folder = Folder::new("capture-all");
-    let file = folder.file("all.pcapng");
+    let directory = Folder::new("capture-all");
+    let file = directory.file("all.pcapng");
     let server = server();
     server.capture(CaptureTarget::File(file.clone())).expect("a new file");
     // The first file begins with a tick: until then nothing is written.
-    wait_for(|| fs::metadata(&file).is_ok_and(|about| about.len() > 0));
+    wait_for(|| fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
     let paths = ["/play?token=", "/?token=", "/server?token=", "/play?format=json&token="];
     let mut clients: Vec<Raw> = paths.iter().map(|path| Raw::connect(server.address(), path)).collect();
     clients[0].say("native", &hello());
@@ -174,8 +174,8 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
 
 #[test]
 fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message() {
-    let folder = Folder::new("capture-late");
-    let server = server_with(|config| config.capture_dir = folder.0.clone());
+    let directory = Folder::new("capture-late");
+    let server = server_with(|config| config.capture_dir = directory.0.clone());
     let mut early = Raw::connect(server.address(), "/play?token=");
     early.say("native", &hello());
     early.say("native", &walk(Some(5)));
@@ -188,9 +188,9 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let head = raw::request("/play?token=").1;
     let answer = operate(&server, "capture on");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
-    assert!(Path::new(&name).starts_with(&folder.0), "{name}");
+    assert!(Path::new(&name).starts_with(&directory.0), "{name}");
     assert_eq!(operate(&server, "capture on"), format!("error: a capture is already running: {name}\n"));
-    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    wait_for(|| fs::metadata(&name).is_ok_and(|metadata| metadata.len() > 0));
     early.send_bytes(&cut[5..]);
     let from = early.sent.len();
     assert_eq!(from, before + cut.len() - 5);
@@ -230,9 +230,9 @@ fn before_frames(heard: &[u8]) -> usize {
 
 #[test]
 fn a_full_file_is_followed_by_one_that_stands_alone() {
-    let folder = Folder::new("capture-files");
-    let file = folder.file("a.pcapng");
-    fs::write(folder.file("a.1.pcapng"), b"of somebody else").expect("written");
+    let directory = Folder::new("capture-files");
+    let file = directory.file("a.pcapng");
+    fs::write(directory.file("a.1.pcapng"), b"of somebody else").expect("written");
     let time = Some(Duration::from_millis(400));
     let server = server_with(|config| config.rotation = Rotation { bytes: u64::MAX, time });
     server.capture(CaptureTarget::File(file.clone())).expect("a new file");
@@ -240,7 +240,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
     raw.say("native", &hello());
     let mut sequence = 0;
     let half = masked(Opcode::Ping, b"cut in two");
-    let numbered = |number: u32| folder.file(&format!("a.{number}.pcapng"));
+    let numbered = |number: u32| directory.file(&format!("a.{number}.pcapng"));
     let begun = Instant::now();
     while !numbered(4).exists() {
         assert!(begun.elapsed() < PATIENCE, "the fourth file never came");
@@ -254,7 +254,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
     raw.finish();
     let told = operate(&server, "capture off");
     server.stop();
-    assert_eq!(fs::read(folder.file("a.1.pcapng")).expect("the file"), b"of somebody else");
+    assert_eq!(fs::read(directory.file("a.1.pcapng")).expect("the file"), b"of somebody else");
     let files: Vec<PathBuf> =
         iter::once(file.clone()).chain((2..).map(numbered).take_while(|file| file.exists())).collect();
     assert!(files.len() >= 4, "{files:?}");
@@ -286,8 +286,8 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
 
 #[test]
 fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
-    let folder = Folder::new("capture-one");
-    let server = server_with(|config| config.capture_dir = folder.0.clone());
+    let directory = Folder::new("capture-one");
+    let server = server_with(|config| config.capture_dir = directory.0.clone());
     let mut both = [(); 2].map(|()| Raw::connect(server.address(), "/play?token="));
     for (before, raw) in both.iter_mut().enumerate() {
         raw.say("native", &hello());
@@ -296,7 +296,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
     assert_eq!(operate(&server, "capture on 9"), "error: no client plays as player 9\n");
     let plain = operate(&server, "capture on 1 plain");
     let plain = plain.strip_suffix(" is being written\n").expect("a name").to_owned();
-    wait_for(|| fs::metadata(&plain).is_ok_and(|about| about.len() > 0));
+    wait_for(|| fs::metadata(&plain).is_ok_and(|metadata| metadata.len() > 0));
     operate(&server, "capture off");
     let bytes = fs::read(&plain).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
@@ -304,7 +304,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
     assert_eq!((capture.records().count(), capture.connections().len()), (0, 1));
     let answer = operate(&server, "capture on 2");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
-    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    wait_for(|| fs::metadata(&name).is_ok_and(|metadata| metadata.len() > 0));
     for raw in &mut both {
         raw.say("native", &walk(Some(1)));
     }
@@ -335,17 +335,17 @@ fn a_named_pipe_is_refused_and_a_full_disk_ends_the_capture_and_not_the_server()
     raw.say("native", &hello());
     raw.finish();
     assert!(!server.tap().is_on(), "nobody listens any more");
-    let folder = Folder::new("capture-after");
-    server.capture(CaptureTarget::File(folder.file("a.pcapng"))).expect("another one can begin");
+    let directory = Folder::new("capture-after");
+    server.capture(CaptureTarget::File(directory.file("a.pcapng"))).expect("another one can begin");
     assert_eq!(server.stop(), 0);
 }
 
 #[test]
 fn admin_switches_it_on_and_off() {
     const TOKEN: &str = "a-token-of-the-test";
-    let folder = Folder::new("capture-admin");
+    let directory = Folder::new("capture-admin");
     let server = server_with(|config| {
-        config.capture_dir = folder.0.clone();
+        config.capture_dir = directory.0.clone();
         config.admin_token = AdminToken::new(TOKEN).expect("long enough");
     });
     let ask = |body: &str| {
@@ -359,7 +359,7 @@ fn admin_switches_it_on_and_off() {
     };
     let answer = ask("capture on\n");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
-    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    wait_for(|| fs::metadata(&name).is_ok_and(|metadata| metadata.len() > 0));
     let told = ask("capture\ncapture off\ncapture\n");
     let lines: Vec<&str> = told.lines().collect();
     assert!(lines[..2].iter().all(|line| line.starts_with(&format!("{name}: "))), "{told}");

@@ -61,8 +61,8 @@ fn every_file_of_the_page_is_served_with_its_type() {
     let web = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/web"));
     let mut files = Vec::new();
     let mut folders = vec![web.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder") {
+    while let Some(directory) = folders.pop() {
+        for entry in std::fs::read_dir(&directory).expect("the folder") {
             let path = entry.expect("an entry").path();
             if path.is_dir() { folders.push(path) } else { files.push(path) }
         }

@@ -269,7 +269,7 @@ fn text_of_strangers_is_escaped_in_the_log() {
     legacy.receive_close();
     let log = program.stop();
     assert!(log.contains("pwn") && log.contains("packet dropped"), "{log}");
-    let is_terminal_control = |sign: char| sign.is_control() && sign != '\n';
+    let is_terminal_control = |ch: char| ch.is_control() && ch != '\n';
     assert!(!log.contains(is_terminal_control), "{log:?}");
 }
 

@@ -166,9 +166,9 @@ const LINES: [(&str, &str); 72] = [
 
 #[test]
 fn each_command_answers_or_says_what_was_expected() {
-    let folder = Folder::new("lines");
+    let directory = Folder::new("lines");
     let server =
-        server_with(|config| (config.address_rate_limits, config.save_dir) = (false, folder.0.clone()));
+        server_with(|config| (config.address_rate_limits, config.save_dir) = (false, directory.0.clone()));
     let run = |line: &str| server.console().run(line, Source::Terminal);
     let players = ["Ann", "Bo", "", "", "\u{c4}nne"];
     let _players = players.map(|name| Native::play_at(server.address(), "/play", name));
@@ -200,7 +200,7 @@ fn the_program_answers_each_line_and_cuts_one_that_is_too_long() {
 
 #[test]
 fn a_saved_world_is_private_and_no_file_is_changed() {
-    let folder = Folder::new("save");
+    let directory = Folder::new("save");
     let identity = WorldParams { seed: 1, tick_hz: 30, options: Vec::new() };
     let snapshot = |byte: u8| WorldSnapshot {
         info: games::INFO[0],
@@ -210,14 +210,14 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
         names: Vec::new(),
         bytes: [byte].into(),
     };
-    let path = folder.0.join("tickwire-7.world");
-    assert_eq!(save_world::write(&folder.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
+    let path = directory.0.join("tickwire-7.world");
+    assert_eq!(save_world::write(&directory.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
     assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777, 0o600);
-    let error = save_world::write(&folder.0, None, &snapshot(2)).expect_err("taken");
+    let error = save_world::write(&directory.0, None, &snapshot(2)).expect_err("taken");
     assert_eq!(error.to_string(), "tickwire-7.world already exists");
-    assert!(save_world::write(&folder.0.join("none"), None, &snapshot(3)).is_err());
+    assert!(save_world::write(&directory.0.join("none"), None, &snapshot(3)).is_err());
     assert_eq!(
-        (fs::read(&path).expect("readable"), fs::read_dir(&folder.0).expect("it is there").count()),
+        (fs::read(&path).expect("readable"), fs::read_dir(&directory.0).expect("it is there").count()),
         (vec![1], 1)
     );
 }
@@ -369,9 +369,9 @@ fn the_end_of_the_input_ends_nothing_else_and_a_last_line_without_an_end_counts(
 }
 
 /// Plays a little, saves, stops; gives the file, and where something of nobody's stands.
-fn save(folder: &Folder) -> (PathBuf, (i32, i32)) {
+fn save(directory: &Folder) -> (PathBuf, (i32, i32)) {
     let arguments =
-        ["--bind", "127.0.0.1:0", "--map-size", "4000", "--seed", "7", "--save-dir", folder.text()];
+        ["--bind", "127.0.0.1:0", "--map-size", "4000", "--seed", "7", "--save-dir", directory.text()];
     let mut program = Program::start(&mut tickwire(&arguments));
     let (_ann, number) = join(program.address, "127.0.0.1", "Ann");
     let (_bo, _) = join(program.address, "127.0.0.1", "Bo");
@@ -381,8 +381,8 @@ fn save(folder: &Folder) -> (PathBuf, (i32, i32)) {
     let saved = answer.strip_prefix("saved the world after tick ").and_then(|rest| rest.split_once(" to "));
     let (tick, rest) = saved.unwrap_or_else(|| panic!("{answer}"));
     let path = PathBuf::from(rest.rsplit_once(": ").map_or(rest, |(path, _)| path));
-    assert_eq!(path, folder.0.join(format!("tickwire-{tick}.world")));
-    assert_eq!(fs::read_dir(&folder.0).expect("the folder").count(), 1, "nothing unfinished is left");
+    assert_eq!(path, directory.0.join(format!("tickwire-{tick}.world")));
+    assert_eq!(fs::read_dir(&directory.0).expect("the folder").count(), 1, "nothing unfinished is left");
     program.stop();
     (path, spot)
 }
@@ -395,8 +395,8 @@ fn tick(program: &mut Program) -> u32 {
 
 #[test]
 fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
-    let folder = Folder::new("goes-on");
-    let (path, (x_px, y_px)) = save(&folder);
+    let directory = Folder::new("goes-on");
+    let (path, (x_px, y_px)) = save(&directory);
     let saved: u32 = path
         .to_str()
         .and_then(|path| path.rsplit('-').next()?.strip_suffix(".world")?.parse().ok())
@@ -425,8 +425,8 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
 
 #[test]
 fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
-    let folder = Folder::new("broken");
-    let bytes = fs::read(save(&folder).0).expect("the file");
+    let directory = Folder::new("broken");
+    let bytes = fs::read(save(&directory).0).expect("the file");
     let mut of_other_rules = bytes.clone();
     of_other_rules[6] ^= 1;
     let mut damaged = bytes.clone();
@@ -438,7 +438,7 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
         ("rules", of_other_rules, "the snapshot was made with other rules"),
         ("damaged", damaged, "the snapshot "),
     ] {
-        let path = folder.0.join(name);
+        let path = directory.0.join(name);
         fs::write(&path, bytes).expect("written");
         let path = path.to_str().expect("text");
         let output =

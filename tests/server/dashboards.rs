@@ -43,7 +43,7 @@ fn samples() -> BTreeSet<String> {
 
 /// Names of metrics of the server in a query.
 fn metrics_in(query: &str) -> BTreeSet<String> {
-    let words = query.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+    let words = query.split(|ch: char| !ch.is_ascii_alphanumeric() && ch != '_');
     words.filter(|word| word.starts_with("tickwire_")).map(str::to_owned).collect()
 }
 

@@ -35,7 +35,7 @@ impl Guest {
     /// Connects to the server of a game, and says hello as a watcher.
     pub fn connect(server: &ServerHandle) -> Guest {
         let config = server.config();
-        let dialect = config.codes.dialect(config.game.about.name).expect("the game's");
+        let dialect = config.codes.dialect(config.game.info.name).expect("the game's");
         let mut guest = Guest { peer: Peer::connect(server.address(), "/play"), dialect, sequence: 0 };
         guest.say("hello", &[1.into(), 0.into()]);
         let hz = guest.hear("welcome", |_| true).integer("tick_hz");

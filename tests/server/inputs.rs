@@ -8,13 +8,13 @@ use tickwire::capture;
 use crate::replay::{BEFORE_PACKET, File, offset, one_step, replay};
 
 /// The capture with packets of at most so many bytes from a packet on, as `editcap -s` writes them.
-fn truncated(bytes: &[u8], most: usize, from: usize) -> Vec<u8> {
+fn truncated(bytes: &[u8], max: usize, from: usize) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
     for packet in capture::read(bytes).expect("a capture").packets {
         let begin = offset(bytes, packet.bytes);
         let block = begin - BEFORE_PACKET;
         let length = u32::from_le_bytes(*bytes[block + 4..].first_chunk().expect("a length")) as usize;
-        let kept = if packet.number < from { packet.bytes.len() } else { packet.bytes.len().min(most) };
+        let kept = if packet.number < from { packet.bytes.len() } else { packet.bytes.len().min(max) };
         out.extend_from_slice(&bytes[at..block]);
         at = block + length;
         let padded = kept.next_multiple_of(4);

@@ -30,12 +30,12 @@ struct Locked {
 
 impl Locked {
     fn connect(server: &ServerHandle, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
-        let about = Simple::<Units>::INFO;
+        let game = Simple::<Units>::INFO;
         let dialect = server.config().codes.dialect("units").expect("its own");
         let format = if is_json { "json" } else { "msgpack" };
         let path = format!("/play?format={format}&token={}", token.unwrap_or_default());
         let peer = Peer::connect(server.address(), &path);
-        let follower = LockstepFollower::new(about, std::sync::Arc::clone(&dialect));
+        let follower = LockstepFollower::new(game, std::sync::Arc::clone(&dialect));
         let (reports, others) = (Vec::new(), Vec::new());
         let mut locked = Locked { peer, follower, dialect, is_json, reports, others };
         locked.say("hello", &[1.into(), mode.into(), "Ann".into()]);

@@ -12,7 +12,7 @@ mod bots_agree;
 mod bots_fill;
 mod bots_play;
 mod bots_walk;
-mod budgets;
+mod address_limits;
 mod builder_flags;
 #[cfg(target_os = "linux")]
 mod capture;

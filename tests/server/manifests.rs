@@ -30,8 +30,8 @@ const STOP_TIME: Duration = limits::SHUTDOWN_CLOSE_TIMEOUT
 fn documents() -> Vec<(PathBuf, Json)> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(DIRECTORY)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder") {
+    while let Some(directory) = folders.pop() {
+        for entry in std::fs::read_dir(&directory).expect("a folder") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);

@@ -58,7 +58,7 @@ fn a_room_has_the_module_of_its_game() {
         (host::<Simple<Tanks>>(Some(OWN)), BUILT_IN),
     ] {
         let (response, _) = get(&host, "");
-        assert!(*response.body == *expected && response.status == 200, "{}", host.config.game.about.name);
+        assert!(*response.body == *expected && response.status == 200, "{}", host.config.game.info.name);
     }
 }
 

@@ -56,8 +56,8 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn entries(program: &Program, folder: &str) -> usize {
-    fs::read_dir(format!("/proc/{}/{folder}", program.pid())).expect("the program lives").count()
+fn entries(program: &Program, directory: &str) -> usize {
+    fs::read_dir(format!("/proc/{}/{directory}", program.pid())).expect("the program lives").count()
 }
 
 /// The number of the program's threads with this name.
@@ -360,7 +360,7 @@ fn a_client_leaves_the_thread_of_its_request_for_one_with_a_flat_stack_and_joins
     }
     until("the end of the threads for their joins", have_own_threads);
     // Without optimisation, frames are several times as large.
-    let most = if cfg!(debug_assertions) { 40 } else { 8 };
+    let max = if cfg!(debug_assertions) { 40 } else { 8 };
     let stacks = client_stacks(&program);
-    assert!(stacks.len() >= clients.len() && stacks.iter().all(|used| *used <= most), "{stacks:?} KiB");
+    assert!(stacks.len() >= clients.len() && stacks.iter().all(|used| *used <= max), "{stacks:?} KiB");
 }

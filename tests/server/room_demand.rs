@@ -26,10 +26,10 @@ const HTML: &str = "Accept: text/html\r\n";
 const SECRET: &str = "p-k7f2mqa3xw6n5zr4tb2cd7hj";
 
 /// A server with a small map on which so many rooms may be made, which end when they have been empty for this long.
-fn server(most: usize, empty: Duration) -> ServerHandle {
+fn server(max: usize, empty: Duration) -> ServerHandle {
     server_with(|config| {
         config.identity.set("map_size_px", 1_440);
-        (config.rooms_on_demand, config.room_empty_time) = (most, empty);
+        (config.rooms_on_demand, config.room_empty_time) = (max, empty);
     })
 }
 
@@ -130,8 +130,8 @@ fn without_the_flag_no_path_makes_a_room() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_flood_of_names_stays_within_its_bounds_and_a_new_address_still_gets_a_room() {
-    let most = 40;
-    let server = server(most, limits::EMPTY_ROOM_TIMEOUT);
+    let max = 40;
+    let server = server(max, limits::EMPTY_ROOM_TIMEOUT);
     let (first, refused) = flood(&server, [127, 0, 7, 1], "a");
     assert_eq!((first.len(), refused), (limits::ADDRESS_ROOMS, (429, "address_rooms".to_owned())));
     // Of another address half of what is left stays free.
@@ -295,10 +295,10 @@ fn a_capture_replays_rooms_that_are_made_and_end_while_it_runs() {
 const TOKEN: &str = "anns-token-0123456789";
 
 /// A server on which holders of a token play, others watch or not, and so many rooms may be made.
-fn guarded(most: usize, spectators: bool, empty: Duration) -> ServerHandle {
+fn guarded(max: usize, spectators: bool, empty: Duration) -> ServerHandle {
     server_with(|config| {
         config.identity.set("map_size_px", 1_440);
-        (config.rooms_on_demand, config.room_empty_time) = (most, empty);
+        (config.rooms_on_demand, config.room_empty_time) = (max, empty);
         let tokens = Some(Tokens::read(&format!("ann {TOKEN}")).expect("a token file"));
         config.players = PlayAccess { tokens, spectators };
         config.address_rate_limits = false;

@@ -249,8 +249,8 @@ fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let read = stage.read();
     let connection = read.connections().swap_remove(0);
     let sizes: Vec<usize> = connection.pieces.iter().skip(2).map(|piece| piece.bytes.len()).collect();
-    let most = limits::CAPTURE_SEGMENT_BYTES;
-    assert_eq!(sizes, [most, most, 150_000 - 2 * most]);
+    let max = limits::CAPTURE_SEGMENT_BYTES;
+    assert_eq!(sizes, [max, max, 150_000 - 2 * max]);
     assert!(read.packets.iter().all(|packet| packet.bytes.len() < 65_535));
     let snapshot: Vec<u8> = read
         .records()

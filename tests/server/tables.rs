@@ -28,13 +28,13 @@ struct Tables(PathBuf);
 
 impl Tables {
     fn new(name: &str) -> Tables {
-        let folder =
+        let directory =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tables-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a directory");
+        fs::create_dir_all(&directory).expect("a directory");
         for (file, text) in others() {
-            fs::write(folder.join(file), text).expect("written");
+            fs::write(directory.join(file), text).expect("written");
         }
-        Tables(folder)
+        Tables(directory)
     }
 
     fn path(&self) -> &str {
@@ -178,9 +178,9 @@ fn the_inspector_opens_a_capture_by_its_own_tables() {
     let bytes = fs::read(&file.0).expect("the file");
     let mut opened = opening::open(bytes).expect("a capture");
     while opened.advance(1 << 20) {}
-    let about = opened.summary_json();
-    let connections = about["connections"].as_array().expect("connections");
-    assert_eq!(connections.len(), 6, "{about}");
+    let summary = opened.summary_json();
+    let connections = summary["connections"].as_array().expect("connections");
+    assert_eq!(connections.len(), 6, "{summary}");
     for connection in connections {
         assert_eq!(connection["broken"], 0, "{connection}");
     }

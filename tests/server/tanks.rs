@@ -35,7 +35,7 @@ pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
     set(&mut config);
     let kind = tickwire::internal::server::net::TcpGameFactory::all()
         .into_iter()
-        .find(|kind| kind.about.name == ABOUT.name)
+        .find(|kind| kind.info.name == ABOUT.name)
         .expect("registered");
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);

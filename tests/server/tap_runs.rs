@@ -25,9 +25,9 @@ const STEPS: usize = 250;
 struct Chance(u64);
 
 impl Chance {
-    fn below(&mut self, most: u64) -> u64 {
+    fn below(&mut self, max: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
+        (self.0 >> 33) % max
     }
 }
 
@@ -127,8 +127,8 @@ impl House {
     }
 
     fn any_client(&mut self) -> Option<usize> {
-        let most = self.clients.len() as u64;
-        (most > 0).then(|| self.chance.below(most) as usize)
+        let max = self.clients.len() as u64;
+        (max > 0).then(|| self.chance.below(max) as usize)
     }
 
     fn say(&mut self) {

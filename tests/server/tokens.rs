@@ -326,10 +326,10 @@ fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
 #[test]
 fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_save() {
     let capture = File::new("tokens");
-    let folder = capture.0.with_extension("saves");
-    fs::create_dir_all(&folder).expect("a folder");
+    let directory = capture.0.with_extension("saves");
+    fs::create_dir_all(&directory).expect("a folder");
     let mut command = tickwire(&["--bind", "127.0.0.1:0", "--spectators", "--log", "trace", "--capture"]);
-    command.arg(&capture.0).arg("--save-dir").arg(&folder).env("TICKWIRE_TOKENS", FILE);
+    command.arg(&capture.0).arg("--save-dir").arg(&directory).env("TICKWIRE_TOKENS", FILE);
     let mut program = Program::start(&mut command);
     assert!(program.banner.contains("4 tokens for players; clients without one watch"), "{}", program.banner);
     let (watchers, _players) = say_tokens(program.address);
@@ -348,11 +348,11 @@ fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_sa
     let seen: Vec<Vec<u8>> = watchers.into_iter().map(|watcher| watcher.join().expect("it ends")).collect();
     assert!(seen.iter().all(|seen| seen.len() > 500));
     let recorded = fs::read(&capture.0).expect("the capture");
-    let saves = fs::read_dir(&folder).expect("the folder");
+    let saves = fs::read_dir(&directory).expect("the folder");
     let saves = saves.map(|entry| fs::read(entry.expect("an entry").path()).expect("a file"));
     let save: Vec<u8> = saves.flatten().collect();
     assert!(save.len() > 1_000, "{saved}");
-    let _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&directory);
     for (place, bytes) in [
         ("capture", &recorded[..]),
         ("/wire", &seen.concat()),

@@ -51,7 +51,7 @@ fn output(arguments: &[&str]) -> String {
 }
 
 fn assert_harmless(text: &str, which: &str) {
-    let hidden = text.chars().find(|sign| is_hidden(*sign) && *sign != '\n');
+    let hidden = text.chars().find(|ch| is_hidden(*ch) && *ch != '\n');
     assert_eq!(hidden, None, "{which}: {text:?}");
     assert!(!text.lines().any(|line| line.starts_with("FORGED")), "{which}: {text:?}");
 }

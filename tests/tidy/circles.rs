@@ -65,18 +65,18 @@ pub fn circles(files: &[File], allowed: &[&str]) -> Vec<Breach> {
     let sources: Sources<'_> = files.iter().filter_map(read).collect();
     let ties = ties(&sources);
     let groups = groups(&ties);
-    let is_within = |group: &[&str], folder: &str| {
-        group.iter().all(|path| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    let is_within = |group: &[&str], directory: &str| {
+        group.iter().all(|path| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
     };
     let mut breaches = Vec::new();
-    for group in groups.iter().filter(|group| !allowed.iter().any(|folder| is_within(group, folder))) {
+    for group in groups.iter().filter(|group| !allowed.iter().any(|directory| is_within(group, directory))) {
         let rule =
             format!("{} files import each other in a circle: {}", group.len(), circle(&ties, group[0]));
         breaches.push(Breach { path: group[0].to_owned(), line: 1, rule });
     }
-    for folder in allowed.iter().filter(|folder| !groups.iter().any(|group| is_within(group, folder))) {
-        let rule = format!("{folder} has no circle: take it off ALLOWED in tests/tidy/circles.rs");
-        breaches.push(Breach { path: (*folder).to_owned(), line: 1, rule });
+    for directory in allowed.iter().filter(|directory| !groups.iter().any(|group| is_within(group, directory))) {
+        let rule = format!("{directory} has no circle: take it off ALLOWED in tests/tidy/circles.rs");
+        breaches.push(Breach { path: (*directory).to_owned(), line: 1, rule });
     }
     breaches
 }

@@ -7,10 +7,10 @@ use super::tree::{Breach, File};
 pub fn dead_links(files: &[File]) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for file in files.iter().filter(|file| file.extension() == "md") {
-        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let directory = file.path.rsplit_once('/').map_or("", |(directory, _)| directory);
         for (at, line) in file.text.lines().enumerate() {
             for target in links(line).chain(spans(line)) {
-                if !exists(files, folder, target) {
+                if !exists(files, directory, target) {
                     breaches.push(Breach::new(file, at + 1, format!("{target} is not there")));
                 }
             }
@@ -36,10 +36,10 @@ fn spans(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn exists(files: &[File], folder: &str, target: &str) -> bool {
+fn exists(files: &[File], directory: &str, target: &str) -> bool {
     let mut parts: Vec<&str> = Vec::new();
     let is_from_root = spans(&format!("`{target}`")).next().is_some();
-    let base = if is_from_root { "" } else { folder };
+    let base = if is_from_root { "" } else { directory };
     for part in base.split('/').chain(target.split('/')).filter(|part| !part.is_empty()) {
         match part {
             "." => {}
@@ -151,7 +151,7 @@ pub fn unused_limits(files: &[File]) -> Vec<Breach> {
 /// The world stays alone: it depends on what a room expects of it, which depends on nothing.
 pub fn world_alone(files: &[File]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    let is_alone = |file: &&File| ["src/sim", "src/games/moo/world"].iter().any(|folder| file.is_in(folder));
+    let is_alone = |file: &&File| ["src/sim", "src/games/moo/world"].iter().any(|directory| file.is_in(directory));
     let manifests = files.iter().filter(|file| is_alone(file) && file.path.ends_with("Cargo.toml"));
     for file in manifests {
         let dependencies = section(&file.text, "[dependencies]");

@@ -38,8 +38,8 @@ const LIST: &str = "src/games/mod.rs";
 
 /// Names of games where they do not belong, and exceptions that are not needed.
 pub fn names(files: &[File], allowed: &[(&str, &str)]) -> Vec<Breach> {
-    let folder = |file: &&File| Some(file.path.strip_prefix("src/games/")?.split_once('/')?.0.to_owned());
-    let games: BTreeSet<String> = files.iter().filter_map(|file| folder(&file)).collect();
+    let directory = |file: &&File| Some(file.path.strip_prefix("src/games/")?.split_once('/')?.0.to_owned());
+    let games: BTreeSet<String> = files.iter().filter_map(|file| directory(&file)).collect();
     let is_product = |file: &&File| file.is_in("src") && file.extension() == "rs" && !file.is_test();
     let (mut breaches, mut used) = (Vec::new(), BTreeSet::new());
     for file in files.iter().filter(is_product) {
@@ -101,14 +101,14 @@ fn words(file: &File) -> Vec<(usize, String)> {
 fn parts(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut parts = vec![String::new()];
     let mut before = ' ';
-    for sign in text.chars() {
-        if !sign.is_alphanumeric() || before.is_lowercase() && sign.is_uppercase() {
+    for ch in text.chars() {
+        if !ch.is_alphanumeric() || before.is_lowercase() && ch.is_uppercase() {
             parts.push(String::new());
         }
-        if sign.is_alphanumeric() {
-            parts.last_mut().expect("begun with one").extend(sign.to_lowercase());
+        if ch.is_alphanumeric() {
+            parts.last_mut().expect("begun with one").extend(ch.to_lowercase());
         }
-        before = sign;
+        before = ch;
     }
     parts.into_iter().filter(|part| !part.is_empty())
 }

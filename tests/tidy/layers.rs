@@ -57,9 +57,9 @@ fn layer(file: &File) -> Option<&str> {
 }
 
 /// The layer of a folder's part, or the name of the part, which is no layer.
-fn part_of<'a>(folder: &str, name: &'a str) -> &'a str {
+fn part_of<'a>(directory: &str, name: &'a str) -> &'a str {
     let mut layers = LAYERS.iter().map(|(layer, _)| *layer);
-    layers.find(|layer| layer.split_once('/') == Some((folder, name))).unwrap_or(name)
+    layers.find(|layer| layer.split_once('/') == Some((directory, name))).unwrap_or(name)
 }
 
 /// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.
@@ -69,7 +69,7 @@ fn layer_at<'a>(path: &[&'a str]) -> &'a str {
         ["internal", path @ ..] => layer_at(path),
         ["games", _, "world", ..] => "games/*/world",
         ["games", _, "feed", ..] => "games/*/feed",
-        [folder @ ("server" | "testing" | "tools"), part, ..] => part_of(folder, part),
+        [directory @ ("server" | "testing" | "tools"), part, ..] => part_of(directory, part),
         ["util", "netem", ..] => "util/netem",
         ["util", "os", ..] => "util/os",
         [first, ..] => first,

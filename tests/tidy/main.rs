@@ -165,13 +165,13 @@ fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
         ["3 files import each other in a circle: \
           src/a/b.rs -> src/a/c.rs (Low) -> src/a/mod.rs (Error) -> src/a/b.rs (Top)"]
     );
-    for (folder, package) in
+    for (directory, package) in
         [("games/moo/world", "tickwire_moo_world"), ("sim", "tickwire_sim"), ("wasm", "tickwire_wasm")]
     {
-        let (x, y) = (format!("src/{folder}/x.rs"), format!("src/{folder}/y.rs"));
+        let (x, y) = (format!("src/{directory}/x.rs"), format!("src/{directory}/y.rs"));
         let back = format!("use {package}::x::X;\npub struct Y;\n");
         let sources = [(x.as_str(), "use crate::y::Y;\npub struct X;\n"), (y.as_str(), back.as_str())];
-        assert_eq!(circle(&sources, &[]).len(), 1, "{folder}");
+        assert_eq!(circle(&sources, &[]).len(), 1, "{directory}");
     }
     let parent_alone = ("src/a/mod.rs", "mod b;\n");
     let stale = "src/a has no circle: take it off ALLOWED in tests/tidy/circles.rs";

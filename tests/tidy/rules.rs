@@ -148,7 +148,7 @@ fn script_leftovers(file: &File) -> Vec<Breach> {
 /// The exceptions are the shim that exports to a browser, and the allocator of the benchmarks that counts.
 pub fn no_unsafe(file: &File) -> Vec<Breach> {
     let excepted = ["src/wasm", "tests/benches"];
-    if file.extension() != "rs" || excepted.iter().any(|folder| file.is_in(folder)) {
+    if file.extension() != "rs" || excepted.iter().any(|directory| file.is_in(directory)) {
         return Vec::new();
     }
     let tokens = rust::tokens(&file.text);
@@ -181,7 +181,7 @@ pub fn bounds(file: &File) -> Vec<Breach> {
     let facing = ["src/server/net", "src/ws", "src/connection/session.rs"];
     // Those who use the WebSocket layer alone have no `limits`; a server names its own.
     let is_default = file.path == "src/ws/defaults.rs";
-    let is_facing = !is_default && facing.iter().any(|folder| file.is_in(folder));
+    let is_facing = !is_default && facing.iter().any(|directory| file.is_in(directory));
     if file.extension() != "rs" || file.is_test() || !is_facing {
         return Vec::new();
     }
@@ -235,8 +235,8 @@ pub fn no_machine_paths(file: &File) -> Vec<Breach> {
     }
     let folders = ["tmp", "root", "work", "home"].map(|name| format!("/{name}/"));
     let names = |line: &str| {
-        folders.iter().any(|folder| {
-            line.match_indices(folder.as_str())
+        folders.iter().any(|directory| {
+            line.match_indices(directory.as_str())
                 .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '.'))
         })
     };

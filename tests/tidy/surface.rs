@@ -24,7 +24,7 @@ pub fn modules(lib: &File) -> Vec<Breach> {
     }
     let entries = lines.iter().enumerate().filter_map(|(at, line)| {
         let (name, _) = line.strip_prefix("//! - [`")?.split_once("`]")?;
-        let is_module = name.chars().all(|sign| sign == '_' || sign.is_ascii_lowercase());
+        let is_module = name.chars().all(|ch| ch == '_' || ch.is_ascii_lowercase());
         is_module.then_some((at + 1, name))
     });
     let entries: Vec<(usize, &str)> = entries.collect();

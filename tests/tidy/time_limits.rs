@@ -48,6 +48,6 @@ fn read_by(path: &str, line: &str) -> Option<String> {
         return Some(sourced.to_owned());
     }
     let (_, imported) = line.strip_prefix("import ")?.split_once(" from './")?;
-    let (folder, _) = path.rsplit_once('/')?;
-    Some(format!("{folder}/{}", imported.trim_end_matches("';")))
+    let (directory, _) = path.rsplit_once('/')?;
+    Some(format!("{directory}/{}", imported.trim_end_matches("';")))
 }

@@ -24,8 +24,8 @@ impl File {
     }
 
     /// Whether the file lies in this folder, or is this file.
-    pub fn is_in(&self, folder: &str) -> bool {
-        self.path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    pub fn is_in(&self, directory: &str) -> bool {
+        self.path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// Whether all of the file is a test: a folder or file of that name.
@@ -67,8 +67,8 @@ pub fn files() -> Vec<File> {
     files
 }
 
-fn walk(folder: &Path, prefix: &str, ignored: &[&str], files: &mut Vec<File>) {
-    for entry in fs::read_dir(folder).expect("a folder of the repository can be listed") {
+fn walk(directory: &Path, prefix: &str, ignored: &[&str], files: &mut Vec<File>) {
+    for entry in fs::read_dir(directory).expect("a folder of the repository can be listed") {
         let entry = entry.expect("an entry of the repository can be read");
         let name = entry.file_name().into_string().expect("names in the repository are UTF-8");
         let path = format!("{prefix}{name}");

@@ -46,11 +46,11 @@ fn sha1(bytes: &[u8]) -> String {
 }
 
 /// The Rust files below a folder, without tests; or the file itself.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    if folder.is_file() {
-        return found.push(folder.to_path_buf());
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    if directory.is_file() {
+        return found.push(directory.to_path_buf());
     }
-    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+    for entry in std::fs::read_dir(directory).expect("the folder can be read") {
         let path = entry.expect("the entry can be read").path();
         if LEFT_OUT.iter().any(|out| path == root().join(out)) {
             continue;

@@ -38,24 +38,24 @@ fn end(port: u16) -> SocketAddr {
 /// Makes mutated datagrams of both directions.
 struct Maker<'a> {
     packets: &'a Packets,
-    dice: Dice,
+    rng: Dice,
 }
 
 impl Maker<'_> {
     fn number(&mut self) -> u32 {
         let edges = [0, 1, 7, 254, 65_535, 1_000_000, u32::MAX - 3, u32::MAX - 1, u32::MAX];
-        self.dice.pick(&edges)
+        self.rng.pick(&edges)
     }
 
     /// Messages of a datagram. About half of the datagrams break a rule.
     fn messages(&mut self, to: Direction) -> Vec<u8> {
         let mut out = Vec::new();
-        for _ in 0..self.dice.below(4) {
-            match (self.dice.below(8), to) {
+        for _ in 0..self.rng.below(4) {
+            match (self.rng.below(8), to) {
                 (0..4, Direction::ToServer) => message::write_commands(&mut out, |out| self.block(out)),
                 (0..2, Direction::ToClient) => message::write_received(&mut out, self.number()),
                 _ => {
-                    let packet = self.packets.pick(&mut self.dice, "native", to).to_vec();
+                    let packet = self.packets.pick(&mut self.rng, "native", to).to_vec();
                     message::write_packet(&mut out, &self.changed(packet));
                 }
             }
@@ -70,17 +70,17 @@ impl Maker<'_> {
         if bytes.is_empty() {
             return bytes;
         }
-        let at = self.dice.below(bytes.len());
-        match self.dice.below(18) {
-            0 => bytes[at] ^= 1 << self.dice.below(8),
+        let at = self.rng.below(bytes.len());
+        match self.rng.below(18) {
+            0 => bytes[at] ^= 1 << self.rng.below(8),
             1 => {
                 bytes[at] =
-                    self.dice.pick(&[0, 1, 2, 3, 0x7f, 0x80, 0x90, 0x92, 0xa1, 0xc1, 0xcb, 0xdc, 0xff])
+                    self.rng.pick(&[0, 1, 2, 3, 0x7f, 0x80, 0x90, 0x92, 0xa1, 0xc1, 0xcb, 0xdc, 0xff])
             }
             2 => bytes.truncate(at),
-            3 => bytes.insert(at, self.dice.below(256) as u8),
+            3 => bytes.insert(at, self.rng.below(256) as u8),
             4 => drop(bytes.remove(at)),
-            5 => bytes.extend(vec![self.dice.below(4) as u8; 1 + self.dice.below(20)]),
+            5 => bytes.extend(vec![self.rng.below(4) as u8; 1 + self.rng.below(20)]),
             _ => {}
         }
         bytes
@@ -88,31 +88,31 @@ impl Maker<'_> {
 
     /// Appends the content of a message with commands.
     fn block(&mut self, out: &mut Vec<u8>) {
-        let count = self.dice.pick(&[0, 1, 2, 3, 8, 9, 17]);
-        let has_ticks = !self.dice.is_one_of(3);
+        let count = self.rng.pick(&[0, 1, 2, 3, 8, 9, 17]);
+        let has_ticks = !self.rng.is_one_of(3);
         out.extend(self.number().to_be_bytes());
         out.extend(if has_ticks { self.number() } else { u32::MAX }.to_be_bytes());
-        out.extend([self.dice.below(4) as u8, count as u8]);
-        let first_same = self.dice.is_one_of(10);
+        out.extend([self.rng.below(4) as u8, count as u8]);
+        let first_same = self.rng.is_one_of(10);
         let same: Vec<bool> =
-            (0..count).map(|at| if at == 0 { first_same } else { !self.dice.is_one_of(3) }).collect();
+            (0..count).map(|at| if at == 0 { first_same } else { !self.rng.is_one_of(3) }).collect();
         for eight in same.chunks(8) {
             out.push((0..).zip(eight).fold(0, |byte, (bit, same)| byte | u8::from(*same) << (7 - bit)));
         }
         for _ in same.iter().filter(|same| !**same) {
             let body = self.body();
             let body = self.changed(body);
-            out.extend([self.dice.below(3) as u8, body.len() as u8]);
+            out.extend([self.rng.below(3) as u8, body.len() as u8]);
             out.extend(body);
         }
-        if self.dice.is_one_of(12) {
+        if self.rng.is_one_of(12) {
             out.push(0);
         }
     }
 
     /// Code and arguments of a command, from a packet whose first arguments are sequence and tick.
     fn body(&mut self) -> Vec<u8> {
-        let packet = self.packets.pick(&mut self.dice, "native", Direction::ToServer);
+        let packet = self.packets.pick(&mut self.rng, "native", Direction::ToServer);
         let code = read_head(packet, 1).expect("a packet");
         let code_end = 1 + code.head + code.length;
         let Ok(list) = read_head(packet, code_end) else { return packet[1..].to_vec() };
@@ -129,7 +129,7 @@ impl Maker<'_> {
     }
 
     fn header(&mut self) -> DatagramHeader {
-        let mut word = || self.dice.below(65_536) as u32;
+        let mut word = || self.rng.below(65_536) as u32;
         let (connection, sequence, newest) = (word() << 16 | word(), word() as u16, word() as u16);
         let newest = if word() % 4 == 0 { newest % 40 } else { newest };
         DatagramHeader { connection, sequence, newest, received: word() << 16 | word() }
@@ -225,8 +225,8 @@ fn explained(file: &[u8]) -> Vec<Json> {
 }
 
 /// Compares the dissector's verdicts on a capture with the expected ones. Returns the output.
-fn in_wireshark(folder: &Path, name: &str, capture: &Capture, key_log: Option<&Path>) -> String {
-    let [file, lines] = ["pcapng", "jsonl"].map(|end| folder.join(format!("{name}.{end}")));
+fn in_wireshark(directory: &Path, name: &str, capture: &Capture, key_log: Option<&Path>) -> String {
+    let [file, lines] = ["pcapng", "jsonl"].map(|end| directory.join(format!("{name}.{end}")));
     std::fs::write(&file, &capture.writer.blocks).expect("written");
     std::fs::write(&lines, &capture.expected).expect("written");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wireshark/datagram_verdicts.py");
@@ -245,14 +245,14 @@ fn counts_of(explained: &[Json]) -> (usize, std::collections::BTreeSet<String>) 
 #[test]
 fn dissector_and_explain_agree_on_opened_datagrams() {
     let packets = Packets::read();
-    let mut maker = Maker { packets: &packets, dice: Dice(super::number("TICKWIRE_SEED", 1)) };
+    let mut maker = Maker { packets: &packets, rng: Dice(super::number("TICKWIRE_SEED", 1)) };
     let mut capture = Capture::begin(true);
     for at in 0..DATAGRAMS {
         let to = if at % 2 == 0 { Direction::ToServer } else { Direction::ToClient };
         let mut bytes = maker.header().bytes().to_vec();
         bytes.extend(maker.messages(to));
-        if maker.dice.is_one_of(50) {
-            bytes.truncate(1 + maker.dice.below(HEADER_BYTES));
+        if maker.rng.is_one_of(50) {
+            bytes.truncate(1 + maker.rng.below(HEADER_BYTES));
         }
         capture.add_opened(to, &bytes);
     }
@@ -264,24 +264,24 @@ fn dissector_and_explain_agree_on_opened_datagrams() {
     assert!(missing.is_empty() && rules.contains("datagram_too_short"), "no datagram breaks {missing:?}");
     explained.iter().for_each(|frame| capture.expect(frame));
     if std::env::var_os(super::TOOLS).is_some() {
-        let folder = super::folder("datagrams-opened");
-        let text = in_wireshark(&folder, "opened", &capture, None);
+        let directory = super::directory("datagrams-opened");
+        let text = in_wireshark(&directory, "opened", &capture, None);
         assert!(text.ends_with(&format!("{DATAGRAMS} datagrams, 0 differences\n")), "{text}");
-        let _ = std::fs::remove_dir_all(&folder);
+        let _ = std::fs::remove_dir_all(&directory);
     }
 }
 
 /// Passes a sealed datagram through a network that changes, repeats, delays or truncates some.
-fn through_network(dice: &mut Dice, sent: &mut Vec<Vec<u8>>, sealed: Vec<u8>) -> Vec<u8> {
+fn through_network(rng: &mut Dice, sent: &mut Vec<Vec<u8>>, sealed: Vec<u8>) -> Vec<u8> {
     let mut one = sealed.clone();
     sent.push(sealed);
-    let at = dice.below(one.len());
-    match dice.below(24) {
-        0 => one[at] ^= 1 << dice.below(8),
+    let at = rng.below(one.len());
+    match rng.below(24) {
+        0 => one[at] ^= 1 << rng.below(8),
         1 => one.truncate(at.max(1)),
         2 => one.resize(limits::DATAGRAM_BYTES + 1, 0),
-        3 => one = sent[sent.len() - 1 - dice.below(sent.len().min(20))].clone(),
-        4 => one = sent[dice.below(sent.len())].clone(),
+        3 => one = sent[sent.len() - 1 - rng.below(sent.len().min(20))].clone(),
+        4 => one = sent[rng.below(sent.len())].clone(),
         _ => {}
     }
     one
@@ -291,7 +291,7 @@ fn through_network(dice: &mut Dice, sent: &mut Vec<Vec<u8>>, sealed: Vec<u8>) ->
 fn dissector_with_key_log_and_server_agree_on_sealed_datagrams() {
     let packets = Packets::read();
     let seed = super::number("TICKWIRE_SEED", 1);
-    let mut maker = Maker { packets: &packets, dice: Dice(seed.wrapping_add(77)) };
+    let mut maker = Maker { packets: &packets, rng: Dice(seed.wrapping_add(77)) };
     let key = LaneKey(std::array::from_fn(|n| (n as u8).wrapping_mul(37) ^ seed as u8));
     let mut client = LaneEndpoint::new(Direction::ToServer, CONNECTION, Some(&key));
     let mut server = LaneEndpoint::new(Direction::ToClient, CONNECTION, Some(&key));
@@ -300,11 +300,11 @@ fn dissector_with_key_log_and_server_agree_on_sealed_datagrams() {
     for _ in 0..DATAGRAMS {
         let messages = maker.messages(Direction::ToServer);
         let sealed = client.seal(&messages, None, Duration::ZERO);
-        if maker.dice.is_one_of(10) {
+        if maker.rng.is_one_of(10) {
             sent.push(sealed);
             continue;
         }
-        let datagram = through_network(&mut maker.dice, &mut sent, sealed);
+        let datagram = through_network(&mut maker.rng, &mut sent, sealed);
         network.add(Direction::ToServer, &datagram, "");
         let verdict = server.open(&datagram, Duration::ZERO).map(|opened| opened.messages);
         if let Ok(messages) = &verdict {
@@ -327,13 +327,13 @@ fn dissector_with_key_log_and_server_agree_on_sealed_datagrams() {
         assert!(verdicts.contains(&Err(rule)), "no datagram is {rule:?}");
     }
     if std::env::var_os(super::TOOLS).is_some() {
-        let folder = super::folder("datagrams-sealed");
-        let log = folder.join("keys.log");
+        let directory = super::directory("datagrams-sealed");
+        let log = directory.join("keys.log");
         let digits = tickwire::explain::hex::digits(&key.0);
         let line = format!("# a remark\nTICKWIRE_LANE {CONNECTION:08x} {digits} {}\n", network.client);
         std::fs::write(&log, line).expect("written");
-        let text = in_wireshark(&folder, "sealed", &network, Some(&log));
+        let text = in_wireshark(&directory, "sealed", &network, Some(&log));
         assert!(text.ends_with(&format!("{} datagrams, 0 differences\n", verdicts.len())), "{text}");
-        let _ = std::fs::remove_dir_all(&folder);
+        let _ = std::fs::remove_dir_all(&directory);
     }
 }

@@ -259,9 +259,9 @@ fn in_wireshark(
     file: &[u8],
     first_packets: &[u64],
     explained: &[Explained],
-    folder: &Path,
+    directory: &Path,
 ) -> (Tally, usize) {
-    let (capture, lines) = (folder.join("mutants.pcapng"), folder.join("mutants.jsonl"));
+    let (capture, lines) = (directory.join("mutants.pcapng"), directory.join("mutants.jsonl"));
     std::fs::write(&capture, file).expect("written");
     let mut all = json!({ "first_packets": first_packets }).to_string();
     explained.iter().flat_map(|one| &one.lines).for_each(|line| all.extend(["\n", line]));
@@ -282,17 +282,17 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// Creates a temporary folder for a test.
-fn folder(test: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tickwire-verdicts-{test}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+fn directory(test: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("tickwire-verdicts-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a folder");
+    directory
 }
 
 #[test]
 fn every_reader_has_the_same_verdict_on_mutated_frames() {
     let (frames, seed) = (number("TICKWIRE_FRAMES", FRAMES), number("TICKWIRE_SEED", 1));
     let has_tools = std::env::var_os(TOOLS).is_some();
-    let folder = folder("frames");
+    let directory = directory("frames");
     let packets = Packets::read();
     let [mut wasm, mut wireshark, mut peer] = [(); 3].map(|()| Tally::default());
     let (mut broken, mut kept_back, mut rules) = (0, 0, BTreeMap::<String, usize>::new());
@@ -321,14 +321,14 @@ fn every_reader_has_the_same_verdict_on_mutated_frames() {
                 wasm.compare(mutant, &found, &expected);
             }
             let (Tally { frames, differences, shown }, kept) =
-                in_wireshark(&file, &first_packets, &explained, &folder);
+                in_wireshark(&file, &first_packets, &explained, &directory);
             kept_back += kept;
             wireshark.shown += &shown;
             wireshark.frames += frames;
             wireshark.differences += differences;
         }
     }
-    let _ = std::fs::remove_dir_all(&folder);
+    let _ = std::fs::remove_dir_all(&directory);
     println!("seed {seed}: {frames} mutants, {broken} of them break a rule; {rules:?}");
     for (name, Tally { frames, differences, shown }) in [
         ("explain and the server's peer", &peer),

@@ -167,10 +167,10 @@ impl Packets {
     }
 
     /// Returns a random packet of a dialect and a direction in MessagePack.
-    pub fn pick(&self, dice: &mut Dice, dialect: &str, direction: Direction) -> &[u8] {
+    pub fn pick(&self, rng: &mut Dice, dialect: &str, direction: Direction) -> &[u8] {
         let is_wanted = |row: &&(String, Direction, Vec<u8>)| row.0 == dialect && row.1 == direction;
         let rows: Vec<_> = self.rows.iter().filter(is_wanted).collect();
-        &rows[dice.below(rows.len())].2
+        &rows[rng.below(rows.len())].2
     }
 
     /// The mutant with this number.
@@ -179,11 +179,11 @@ impl Packets {
             let (dialect, bytes) = (found.0.to_owned(), hex::parse(found.3).expect("hexadecimal"));
             return Mutant { dialect, is_json: found.1, from: found.2, bytes, cut: 0 };
         }
-        let mut dice =
+        let mut rng =
             Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        let dialect = dice.pick(&["native", "legacy", "letters", "letters-2023", "letters-2024"]);
-        let direction = dice.pick(&[Direction::ToServer, Direction::ToClient]);
-        let is_json = dice.is_one_of(3);
+        let dialect = rng.pick(&["native", "legacy", "letters", "letters-2023", "letters-2024"]);
+        let direction = rng.pick(&[Direction::ToServer, Direction::ToClient]);
+        let is_json = rng.is_one_of(3);
         let rows: Vec<&[u8]> = self
             .rows
             .iter()
@@ -191,26 +191,26 @@ impl Packets {
             .map(|(_, _, payload)| &payload[..])
             .collect();
         let table = PacketTables::builtin().dialect(dialect).expect("built in");
-        let payload = |dice: &mut Dice| {
-            let payload = dice.pick(&rows);
+        let payload = |rng: &mut Dice| {
+            let payload = rng.pick(&rows);
             if !is_json {
                 return payload.to_vec();
             }
             table.json_from_msgpack(direction, payload).expect("a packet").into_bytes()
         };
         let from = if direction == Direction::ToServer { Side::Client } else { Side::Server };
-        let mut maker = Maker { from, is_json, dice: &mut dice, bytes: Vec::new() };
-        let first = payload(maker.dice);
+        let mut maker = Maker { from, is_json, rng: &mut rng, bytes: Vec::new() };
+        let first = payload(maker.rng);
         maker.mutated(first);
-        if maker.dice.is_one_of(4) {
-            let second = payload(maker.dice);
+        if maker.rng.is_one_of(4) {
+            let second = payload(maker.rng);
             maker.frame(maker.kind(), &second);
         }
         let mut bytes = maker.bytes;
         if bytes.is_empty() {
             bytes.push(frame::FIN);
         }
-        let cut = if dice.is_one_of(8) { dice.below(bytes.len() + 1) } else { 0 };
+        let cut = if rng.is_one_of(8) { rng.below(bytes.len() + 1) } else { 0 };
         // In its second pass Wireshark loses a segment that is one byte.
         let cut = if cut == 1 { 0 } else { cut };
         Mutant { dialect: dialect.to_owned(), is_json, from, bytes, cut }
@@ -221,7 +221,7 @@ impl Packets {
 struct Maker<'a> {
     from: Side,
     is_json: bool,
-    dice: &'a mut Dice,
+    rng: &'a mut Dice,
     bytes: Vec<u8>,
 }
 
@@ -232,7 +232,7 @@ impl Maker<'_> {
     }
 
     fn key(&mut self) -> Option<[u8; 4]> {
-        (self.from == Side::Client).then(|| [0; 4].map(|_: u8| self.dice.below(256) as u8))
+        (self.from == Side::Client).then(|| [0; 4].map(|_: u8| self.rng.below(256) as u8))
     }
 
     fn frame(&mut self, opcode: Opcode, payload: &[u8]) {
@@ -251,7 +251,7 @@ impl Maker<'_> {
     }
 
     fn mutated(&mut self, mut payload: Vec<u8>) {
-        match self.dice.below(32) {
+        match self.rng.below(32) {
             0..8 => {
                 self.mutate(&mut payload);
                 self.frame(self.kind(), &payload);
@@ -262,7 +262,7 @@ impl Maker<'_> {
             }
             15..23 => {
                 self.frame(self.kind(), &payload);
-                let front = if self.dice.is_one_of(2) { 2 } else { self.bytes.len() };
+                let front = if self.rng.is_one_of(2) { 2 } else { self.bytes.len() };
                 let mut bytes = std::mem::take(&mut self.bytes);
                 let rest = bytes.split_off(front.min(bytes.len()));
                 self.damage(&mut bytes);
@@ -272,12 +272,12 @@ impl Maker<'_> {
             23..26 => self.fragments(&payload),
             26..29 => self.control(),
             29 => {
-                let length = self.dice.pick(&LENGTHS);
+                let length = self.rng.pick(&LENGTHS);
                 payload.resize(length, b'x');
                 self.frame(self.kind(), &payload);
             }
             30 => {
-                let opcode = self.dice.pick(&[Opcode::Text, Opcode::Binary]);
+                let opcode = self.rng.pick(&[Opcode::Text, Opcode::Binary]);
                 self.frame(opcode, &payload);
             }
             _ => self.frame(self.kind(), &payload),
@@ -292,7 +292,7 @@ impl Maker<'_> {
             rmpv::decode::read_value(&mut &payload[..]).expect("a packet")
         };
         let mut value = value;
-        for _ in 0..=self.dice.below(2) {
+        for _ in 0..=self.rng.below(2) {
             self.change(&mut value);
         }
         let mut bytes = Vec::new();
@@ -306,18 +306,18 @@ impl Maker<'_> {
     /// Changes the value, or one within it.
     fn change(&mut self, value: &mut Value) {
         let inside = match value {
-            Value::Array(values) if !values.is_empty() && !self.dice.is_one_of(8) => {
-                let at = self.dice.below(values.len());
-                match self.dice.below(8) {
+            Value::Array(values) if !values.is_empty() && !self.rng.is_one_of(8) => {
+                let at = self.rng.below(values.len());
+                match self.rng.below(8) {
                     0 => drop(values.remove(at)),
                     1 => values.insert(at, values[at].clone()),
                     _ => return self.change(&mut values[at]),
                 }
                 return;
             }
-            Value::Map(pairs) if !pairs.is_empty() && !self.dice.is_one_of(8) => {
-                let at = self.dice.below(pairs.len());
-                if self.dice.is_one_of(4) {
+            Value::Map(pairs) if !pairs.is_empty() && !self.rng.is_one_of(8) => {
+                let at = self.rng.below(pairs.len());
+                if self.rng.is_one_of(4) {
                     pairs.remove(at);
                     return;
                 }
@@ -325,12 +325,12 @@ impl Maker<'_> {
             }
             value => value,
         };
-        let number = self.dice.pick(&NUMBERS);
-        *inside = match (self.dice.below(8), &*inside) {
+        let number = self.rng.pick(&NUMBERS);
+        *inside = match (self.rng.below(8), &*inside) {
             (0, _) => Value::Nil,
-            (1, _) => Value::from(self.dice.is_one_of(2)),
-            (2, _) => Value::from(self.dice.pick(&STRINGS)),
-            (3, _) => Value::from(self.dice.pick(&[0.5, -0.0, 1e300, f64::MIN_POSITIVE, 1.0, -2.36])),
+            (1, _) => Value::from(self.rng.is_one_of(2)),
+            (2, _) => Value::from(self.rng.pick(&STRINGS)),
+            (3, _) => Value::from(self.rng.pick(&[0.5, -0.0, 1e300, f64::MIN_POSITIVE, 1.0, -2.36])),
             (4, _) => Value::Array(Vec::new()),
             (5, Value::Integer(old)) => Value::from(old.as_i64().unwrap_or_default().wrapping_add(1)),
             (6, Value::String(old)) => Value::from(old.as_str().unwrap_or_default().repeat(3)),
@@ -340,17 +340,17 @@ impl Maker<'_> {
 
     /// One to three changes that mean something in the format.
     fn mutate(&mut self, payload: &mut Vec<u8>) {
-        for _ in 0..=self.dice.below(3) {
-            let at = self.dice.below(payload.len() + 1);
-            let word = if self.is_json { self.dice.pick(&WORDS).as_bytes() } else { self.dice.pick(&TOKENS) };
-            match self.dice.below(6) {
+        for _ in 0..=self.rng.below(3) {
+            let at = self.rng.below(payload.len() + 1);
+            let word = if self.is_json { self.rng.pick(&WORDS).as_bytes() } else { self.rng.pick(&TOKENS) };
+            match self.rng.below(6) {
                 0 => drop(payload.splice(at..at, word.iter().copied())),
                 1 | 2 => {
-                    let end = payload.len().min(at + 1 + self.dice.below(2));
+                    let end = payload.len().min(at + 1 + self.rng.below(2));
                     payload.splice(at..end, word.iter().copied());
                 }
                 3 => {
-                    let end = payload.len().min(at + self.dice.below(8));
+                    let end = payload.len().min(at + self.rng.below(8));
                     let again = payload[at..end].to_vec();
                     payload.splice(at..at, again);
                 }
@@ -361,12 +361,12 @@ impl Maker<'_> {
 
     /// Changes that know nothing of the format.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
-        for _ in 0..=self.dice.below(2) {
-            let at = self.dice.below(bytes.len().max(1)).min(bytes.len());
-            match self.dice.below(5) {
-                0 | 1 if !bytes.is_empty() => bytes[at] ^= 1 << self.dice.below(8),
+        for _ in 0..=self.rng.below(2) {
+            let at = self.rng.below(bytes.len().max(1)).min(bytes.len());
+            match self.rng.below(5) {
+                0 | 1 if !bytes.is_empty() => bytes[at] ^= 1 << self.rng.below(8),
                 2 if !bytes.is_empty() => drop(bytes.remove(at)),
-                3 => bytes.insert(at, self.dice.below(256) as u8),
+                3 => bytes.insert(at, self.rng.below(256) as u8),
                 4 => bytes.truncate(at),
                 _ => {}
             }
@@ -376,41 +376,41 @@ impl Maker<'_> {
     /// A message in fragments, perhaps with something between them, perhaps wrong.
     fn fragments(&mut self, payload: &[u8]) {
         let mut payload = payload.to_vec();
-        if self.dice.is_one_of(3) {
+        if self.rng.is_one_of(3) {
             self.mutate(&mut payload);
         }
         let (mut rest, mut opcode) = (&payload[..], self.kind());
-        for _ in 0..self.dice.below(4) {
-            let (piece, after) = rest.split_at(self.dice.below(rest.len() + 1));
-            let fin = self.dice.is_one_of(20);
+        for _ in 0..self.rng.below(4) {
+            let (piece, after) = rest.split_at(self.rng.below(rest.len() + 1));
+            let fin = self.rng.is_one_of(20);
             self.fragment(opcode, fin, piece);
-            match self.dice.below(8) {
+            match self.rng.below(8) {
                 0 | 1 => self.frame(Opcode::Ping, b"between"),
                 2 => self.control(),
                 _ => {}
             }
             rest = after;
-            if !self.dice.is_one_of(20) {
+            if !self.rng.is_one_of(20) {
                 opcode = Opcode::Continuation;
             }
         }
-        let fin = !self.dice.is_one_of(10);
+        let fin = !self.rng.is_one_of(10);
         self.fragment(opcode, fin, rest);
     }
 
     fn control(&mut self) {
-        let opcode = self.dice.pick(&[Opcode::Ping, Opcode::Pong, Opcode::Close, Opcode::Close]);
+        let opcode = self.rng.pick(&[Opcode::Ping, Opcode::Pong, Opcode::Close, Opcode::Close]);
         if opcode != Opcode::Close {
-            let length = self.dice.pick(&LENGTHS[..5]);
+            let length = self.rng.pick(&LENGTHS[..5]);
             return self.frame(opcode, &vec![b'p'; length]);
         }
         let code = self
-            .dice
+            .rng
             .pick(&[0, 999, 1000, 1001, 1002, 1004, 1005, 1006, 1008, 1014, 1015, 2999, 3000, 4999, 5000]);
         let reason =
-            self.dice.pick(&[&b""[..], b"bye", "schön".as_bytes(), b"\xff", b"a\xc3", b"\xed\xa0\x80"]);
+            self.rng.pick(&[&b""[..], b"bye", "schön".as_bytes(), b"\xff", b"a\xc3", b"\xed\xa0\x80"]);
         let mut body = [&u16::to_be_bytes(code)[..], reason].concat();
-        match self.dice.below(8) {
+        match self.rng.below(8) {
             0 => body.clear(),
             1 => body.truncate(1),
             _ => {}

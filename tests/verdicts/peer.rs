@@ -45,10 +45,10 @@ pub struct End {
 pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
     let head = HeadReader::new(limits::HEAD_LIMITS).receive(request).expect("HTTP").expect("whole");
-    let endpoint = WireFormat::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
+    let format = WireFormat::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    let mut connection = ServerConnection::new(endpoint.clone(), room, AT.now);
+    let room = RoomInfo { game: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
+    let mut connection = ServerConnection::new(format.clone(), room, AT.now);
     connection.begin(1);
     drain(&mut connection).ok()?;
     let ending = frames.iter().find_map(|piece| {
@@ -56,7 +56,7 @@ pub fn end(pieces: &[&[u8]]) -> Option<End> {
         drain(&mut connection).err()
     })?;
     let rule = if matches!(ending, DisconnectReason::PeerClosed(_)) { "" } else { ending.name() };
-    let frames = ending.frames(&endpoint);
+    let frames = ending.frames(&format);
     let (header, at) = Header::decode(&frames, Side::Server).expect("good").expect("whole");
     assert_eq!((header.opcode, header.length as usize), (Opcode::Close, frames.len() - at), "{ending}");
     let close = close::decode(&frames[at..]).expect("a body");

@@ -94,14 +94,14 @@ fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
 /// The game of the room at the URL.
 fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static GameInfo, CliError> {
     if let Some(name) = &args.game {
-        return Ok(games.named(name)?.about);
+        return Ok(games.named(name)?.info);
     }
     let found = dial::connect(to, None)
         .and_then(|socket| room_list::game_of_room(&args.url, Stream::Plain(socket)))
         .map_err(|error| format!("{}: {error}", args.url))?;
-    let GameOfRoom::Known(name) = found else { return Ok(games.factories[0].about) };
-    games.named(&name).map(|kind| kind.about).map_err(|_| {
-        let known: Vec<&str> = games.info().iter().map(|about| about.name).collect();
+    let GameOfRoom::Known(name) = found else { return Ok(games.factories[0].info) };
+    games.named(&name).map(|kind| kind.info).map_err(|_| {
+        let known: Vec<&str> = games.info().iter().map(|info| info.name).collect();
         format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))
     })
 }

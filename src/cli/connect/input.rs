@@ -229,14 +229,14 @@ fn first_word(text: &str) -> &str {
 fn next_word<'a>(rest: &mut &'a str) -> &'a str {
     let text = rest.trim_start();
     let (mut depth, mut is_quoted, mut is_escaped) = (0u32, false, false);
-    let end = text.char_indices().find(|(_, sign)| {
-        match sign {
+    let end = text.char_indices().find(|(_, ch)| {
+        match ch {
             _ if is_escaped => is_escaped = false,
             '\\' if is_quoted => is_escaped = true,
             '"' => is_quoted = !is_quoted,
             '[' | '{' if !is_quoted => depth += 1,
             ']' | '}' if !is_quoted => depth = depth.saturating_sub(1),
-            _ => return sign.is_whitespace() && !is_quoted && depth == 0,
+            _ => return ch.is_whitespace() && !is_quoted && depth == 0,
         }
         false
     });

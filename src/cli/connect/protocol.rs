@@ -63,7 +63,7 @@ pub fn find(
     codes: &PacketTables,
     tls: Option<&Arc<ClientConfig>>,
 ) -> Result<MessageProtocol, CliError> {
-    let first = games.factories[0].about.paths;
+    let first = games.factories[0].info.paths;
     let paths = match args.dialect {
         Some(NO_DIALECT) => None,
         Some(_) => Some(first),
@@ -110,12 +110,12 @@ fn paths_of_server(
     games: &GameList,
     tls: Option<&Arc<ClientConfig>>,
 ) -> Option<GamePaths> {
-    let first = games.factories[0].about.paths;
+    let first = games.factories[0].info.paths;
     if args.url.room_prefix().is_none() && !is_path_of_a_game(args.url, games) {
         return None;
     }
     match probe(args.url, tls) {
-        Some(GameOfRoom::Known(name)) => Some(games.named(&name).map_or(first, |kind| kind.about.paths)),
+        Some(GameOfRoom::Known(name)) => Some(games.named(&name).map_or(first, |kind| kind.info.paths)),
         Some(GameOfRoom::NoRoom) => Some(first),
         Some(GameOfRoom::NoList) | None => None,
     }
@@ -123,7 +123,7 @@ fn paths_of_server(
 
 fn is_path_of_a_game(url: &Url, games: &GameList) -> bool {
     let (_, path) = split_room_path(url.target.split('?').next().unwrap_or_default());
-    let mut paths = games.factories.iter().flat_map(|kind| kind.about.paths);
+    let mut paths = games.factories.iter().flat_map(|kind| kind.info.paths);
     paths.any(|(known, _)| *known == path)
 }
 

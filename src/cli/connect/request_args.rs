@@ -98,7 +98,7 @@ impl FromStr for Header {
         if OWNED.contains(&lower.as_str()) || lower.starts_with("sec-websocket-") {
             return Err(format!("the handshake owns the header {name}, so it cannot be set"));
         }
-        if value.chars().any(|sign| sign != '\t' && sign.is_control()) {
+        if value.chars().any(|ch| ch != '\t' && ch.is_control()) {
             return Err(format!("the value of {name} has a control character"));
         }
         Ok(Header { name: name.to_owned(), value: value.to_owned() })

@@ -111,7 +111,7 @@ fn read_words(what: &[String]) -> Result<Input, CliError> {
 /// Whether the text may be a file name: it has characters that hexadecimal lacks, none that a
 /// notation uses as brackets or quotes, and is not too long for a name.
 fn is_likely_file_name(text: &str) -> bool {
-    let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
+    let is_of_hex = |ch: char| ch.is_ascii_hexdigit() || ch.is_whitespace() || ":,xX".contains(ch);
     let is_name = !text.chars().all(is_of_hex) && !text.contains(['"', '\'', '\\', '[', '{', '<']);
     text.chars().count() <= NAME_CHARS && is_name
 }

@@ -88,27 +88,27 @@ pub fn load_or_built_in(tables: Option<&Path>, games: &GameList) -> Result<Arc<P
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid. The message has the file, the
 /// line and the reason.
-pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
+pub fn load_from(directory: &Path) -> Result<Arc<PacketTables>, CliError> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
-    if folder.is_file() && is_table(folder) {
-        let text = fs::read_to_string(folder).map_err(|error| unreadable(folder, error))?;
-        let texts = [(folder.display().to_string(), text)];
+    if directory.is_file() && is_table(directory) {
+        let text = fs::read_to_string(directory).map_err(|error| unreadable(directory, error))?;
+        let texts = [(directory.display().to_string(), text)];
         return Ok(Arc::new(PacketTables::from_texts(&texts).map_err(|error| error.to_string())?));
     }
-    if folder.is_file() {
+    if directory.is_file() {
         let mut bytes = Vec::new();
-        let opened = File::open(folder).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
+        let opened = File::open(directory).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
         let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
-        read.map_err(|error| unreadable(folder, error))?;
-        return tables_of_capture(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
+        read.map_err(|error| unreadable(directory, error))?;
+        return tables_of_capture(&bytes).map_err(|why| format!("{}: {why}", directory.display()));
     }
-    let entries = |folder: &Path| -> Result<Vec<PathBuf>, CliError> {
-        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+    let entries = |directory: &Path| -> Result<Vec<PathBuf>, CliError> {
+        let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, error))?;
         Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
     };
     let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) =
-        entries(folder)?.into_iter().partition(|path| is_table(path));
+        entries(directory)?.into_iter().partition(|path| is_table(path));
     // One subdirectory for each game, as in packet_codes/. An unreadable subdirectory is skipped.
     let below = others.iter().filter(|path| path.is_dir()).filter_map(|path| entries(path).ok());
     paths.extend(below.flatten().filter(|path| is_table(path)));
@@ -119,7 +119,7 @@ pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
         texts.push((path.display().to_string(), text));
     }
     if texts.is_empty() {
-        return Err(format!("{}: no .tsv file in this directory or in its folders", folder.display()));
+        return Err(format!("{}: no .tsv file in this directory or in its folders", directory.display()));
     }
     Ok(Arc::new(PacketTables::from_texts(&texts).map_err(|error| error.to_string())?))
 }

@@ -96,7 +96,7 @@ impl BotObserver for () {}
 
 /// A bot: a connection, a dialect and an agent.
 pub struct Bot<A, W = ()> {
-    link: ClientConnection,
+    connection: ClientConnection,
     dialect: Arc<Dialect>,
     /// Whether the connection uses `?format=json`.
     pub is_json: bool,
@@ -116,9 +116,9 @@ pub struct Bot<A, W = ()> {
 
 impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new connection.
-    pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
+    pub fn new(connection: ClientConnection, dialect: Arc<Dialect>, agent: A, observer: W) -> Bot<A, W> {
         Bot {
-            link,
+            connection,
             dialect,
             is_json: false,
             stage: BotStage::Connecting,
@@ -128,7 +128,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             lane: None,
             datagrams: Vec::new(),
             agent,
-            observer: witness,
+            observer: observer,
         }
     }
 
@@ -146,7 +146,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Requests a lane, which replaces the current one.
     pub fn request_lane(&mut self) {
         if let Ok(message) = self.dialect.encode(Direction::ToServer, lane_packets::REQUEST, &[]) {
-            self.link.send_binary(&message);
+            self.connection.send_binary(&message);
         }
     }
 
@@ -170,9 +170,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Makes the datagram that is due at `now`, and takes the datagrams to send to the server. Call
     /// it at least 30 times a second.
     pub fn drain_datagrams(&mut self, now: Duration) -> Vec<Vec<u8>> {
-        let link = &mut self.link;
+        let connection = &mut self.connection;
         let datagram =
-            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
+            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| connection.send_binary(packet)));
         self.datagrams.extend(datagram);
         std::mem::take(&mut self.datagrams)
     }
@@ -191,7 +191,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Handles bytes from the server that arrived at `now`.
     pub fn receive(&mut self, bytes: &[u8], now: Duration) {
         self.observer.on_bytes(bytes.len(), 0);
-        self.link.receive(bytes);
+        self.connection.receive(bytes);
         self.take_events(now);
     }
 
@@ -201,7 +201,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             self.end(reason, true);
             return;
         }
-        self.link.receive_eof();
+        self.connection.receive_eof();
         self.take_events(now);
     }
 
@@ -218,7 +218,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     pub fn leave(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
-            self.link.close();
+            self.connection.close();
         }
     }
 
@@ -227,14 +227,14 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     pub fn close_going_away(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
-            self.link.close_with(CloseCode::GOING_AWAY);
+            self.connection.close_with(CloseCode::GOING_AWAY);
         }
     }
 
     /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
-        self.link.drain_output(into);
+        self.connection.drain_output(into);
         self.observer.on_bytes(0, into.len() - before);
     }
 
@@ -246,9 +246,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 continue;
             }
             if !self.is_json {
-                self.link.send_binary(&message);
+                self.connection.send_binary(&message);
             } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {
-                self.link.send_text(&text);
+                self.connection.send_text(&text);
             }
         }
         self.output.faults.drain(..).for_each(|fault| self.observer.on_fault(fault));
@@ -256,14 +256,14 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     /// Passes a command to the lane. Returns false for other packets.
     fn send_in_lane(&mut self, message: &[u8], now: Duration) -> bool {
-        let (Some(lane), link) = (&mut self.lane, &mut self.link) else { return false };
+        let (Some(lane), connection) = (&mut self.lane, &mut self.connection) else { return false };
         match LaneCommand::read(&self.dialect, message) {
             LaneCommand::Command(sequence, tick) => {
-                lane.command((sequence, tick), message, now, |packet| link.send_binary(packet));
+                lane.command((sequence, tick), message, now, |packet| connection.send_binary(packet));
                 true
             }
             LaneCommand::Join => {
-                lane.restart(|packet| link.send_binary(packet));
+                lane.restart(|packet| connection.send_binary(packet));
                 false
             }
             LaneCommand::Other => false,
@@ -273,7 +273,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     fn take_events(&mut self, now: Duration) {
         loop {
             let dialect = Arc::clone(&self.dialect);
-            let packet = match self.link.next_event() {
+            let packet = match self.connection.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => {
                     self.agent.on_open(&mut self.output);
@@ -335,8 +335,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Starts the lane of an offer. Commands that only the earlier lane has carried go in the
     /// stream first.
     fn start_lane(&mut self, offer: &DecodedPacket<'_>) {
-        let link = &mut self.link;
-        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| link.send_binary(packet)));
+        let connection = &mut self.connection;
+        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| connection.send_binary(packet)));
         self.agent.tolerate(Tolerance::Lane);
         self.lane = ClientLane::new(offer);
     }

@@ -188,7 +188,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
     /// Removes surrounding spaces and control characters from the name.
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let wanted_name = packet.text("name").unwrap_or_default();
-        let name: String = wanted_name.trim().chars().filter(|sign| !sign.is_control()).collect();
+        let name: String = wanted_name.trim().chars().filter(|ch| !ch.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
         JoinRequest { name, game_data: EncodedAction::new(&[]), account: None }

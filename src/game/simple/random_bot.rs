@@ -40,7 +40,7 @@ pub struct RandomBot<S: SimpleGame> {
     /// Whether the bot sends no extreme values, because no person would send them.
     plays_with_people: bool,
     checks: bool,
-    dice: BotRng,
+    rng: BotRng,
     tactics: Option<Box<dyn BotPolicy<S::Action>>>,
     /// Its player, according to `spawned`.
     pub(super) player: Option<PlayerId>,
@@ -70,8 +70,8 @@ pub struct RandomBot<S: SimpleGame> {
 impl<S: SimpleGame> RandomBot<S> {
     /// Creates the bot of this specification.
     pub fn new(part: &BotSpec) -> RandomBot<S> {
-        let mut dice = BotRng::new(part.seed);
-        let acts = dice.between(Duration::ZERO, PAUSE[1]);
+        let mut rng = BotRng::new(part.seed);
+        let acts = rng.between(Duration::ZERO, PAUSE[1]);
         RandomBot {
             dialect: Arc::clone(&part.dialect),
             name: part.player_name(),
@@ -79,7 +79,7 @@ impl<S: SimpleGame> RandomBot<S> {
             plays_with_people: part.spares_visitors,
             checks: part.is_checking,
             tactics: S::bot_policy(),
-            dice,
+            rng,
             player: None,
             received: ReceivedPackets::new(&part.dialect),
             marks: Vec::new(),
@@ -100,10 +100,10 @@ impl<S: SimpleGame> RandomBot<S> {
     }
 
     fn send_random(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut AgentOutput) {
-        let RandomBot { dialect, dice, .. } = self;
+        let RandomBot { dialect, rng, .. } = self;
         let row = dialect.row(Direction::ToServer, name);
         out.packets
-            .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, dice, is_absurd)));
+            .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, rng, is_absurd)));
     }
 
     /// Sends one random packet with an action of the player.
@@ -111,10 +111,10 @@ impl<S: SimpleGame> RandomBot<S> {
         if now < self.acts {
             return;
         }
-        self.acts = now + self.dice.between(PAUSE[0], PAUSE[1]);
+        self.acts = now + self.rng.between(PAUSE[0], PAUSE[1]);
         let rows = self.dialect.rows(Direction::ToServer).filter(|row| !COMMON.contains(&&*row.name));
         let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
-        let Some(name) = self.dice.choose(&names) else { return };
+        let Some(name) = self.rng.choose(&names) else { return };
         let is_absurd = self.is_absurd_now();
         self.send(name, Vec::new(), is_absurd, out);
     }
@@ -122,7 +122,7 @@ impl<S: SimpleGame> RandomBot<S> {
     /// Whether the bot sends extreme values now.
     fn is_absurd_now(&mut self) -> bool {
         let may_be = self.behavior == BotBehavior::Play && !self.plays_with_people;
-        may_be && self.dice.below(ABSURD_ONE_IN) == 0
+        may_be && self.rng.below(ABSURD_ONE_IN) == 0
     }
 
     fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut AgentOutput) {
@@ -261,7 +261,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            let action = tactics.decide(&BotView::new(own, &self.received), &mut self.dice);
+            let action = tactics.decide(&BotView::new(own, &self.received), &mut self.rng);
             self.received.clear_events();
             if let Some(action) = action {
                 let packet = action.to_packet();

@@ -29,80 +29,80 @@ pub fn random_packet(
     dialect: &Dialect,
     row: &Row,
     given: &[(&str, Value)],
-    dice: &mut BotRng,
+    rng: &mut BotRng,
     is_absurd: bool,
 ) -> Option<Vec<u8>> {
     let values = row.arguments.iter().map(|argument| {
         let own = given.iter().find(|(name, _)| *name == argument.name);
-        own.map_or_else(|| value(&argument.ty, dice, is_absurd), |(_, own)| own.clone())
+        own.map_or_else(|| value(&argument.ty, rng, is_absurd), |(_, own)| own.clone())
     });
     let values: Vec<Value> = values.collect();
     dialect.encode(Direction::ToServer, &row.name, &values).ok()
 }
 
-fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
-    if kind.or_nil && dice.below(4) == 0 {
+fn value(kind: &Type, rng: &mut BotRng, is_absurd: bool) -> Value {
+    if kind.or_nil && rng.below(4) == 0 {
         return Value::Nil;
     }
     match &kind.shape {
-        Shape::Bool => (dice.below(2) == 0).into(),
-        Shape::Flag => dice.below(2).into(),
-        Shape::Any => dice.below(9).into(),
-        Shape::Int { min, max, .. } => whole(*min, *max, dice, is_absurd).into(),
-        Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][dice.below(4) as usize].into(),
-        Shape::Num { .. } => (f64::from(dice.below(1 << 16)) / 65_536.0 * TAU).into(),
-        Shape::Str { max } => text(max.unwrap_or(MAX_TEXT_CHARS), dice, is_absurd).into(),
+        Shape::Bool => (rng.below(2) == 0).into(),
+        Shape::Flag => rng.below(2).into(),
+        Shape::Any => rng.below(9).into(),
+        Shape::Int { min, max, .. } => whole(*min, *max, rng, is_absurd).into(),
+        Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][rng.below(4) as usize].into(),
+        Shape::Num { .. } => (f64::from(rng.below(1 << 16)) / 65_536.0 * TAU).into(),
+        Shape::Str { max } => text(max.unwrap_or(MAX_TEXT_CHARS), rng, is_absurd).into(),
         Shape::Bin { max } => {
-            let length = dice.below(max.map_or(MAX_TEXT_CHARS, |max| max.min(MAX_TEXT_CHARS)) as u32 + 1);
-            Value::Binary((0..length).map(|_| dice.below(256) as u8).collect())
+            let length = rng.below(max.map_or(MAX_TEXT_CHARS, |max| max.min(MAX_TEXT_CHARS)) as u32 + 1);
+            Value::Binary((0..length).map(|_| rng.below(256) as u8).collect())
         }
         Shape::Map(members) => {
             let pair =
-                |member: &Argument| (Value::from(member.name.as_str()), value(&member.ty, dice, is_absurd));
+                |member: &Argument| (Value::from(member.name.as_str()), value(&member.ty, rng, is_absurd));
             Value::Map(members.iter().map(pair).collect())
         }
         Shape::Tuple(members) => {
-            Value::Array(members.iter().map(|member| value(&member.ty, dice, is_absurd)).collect())
+            Value::Array(members.iter().map(|member| value(&member.ty, rng, is_absurd)).collect())
         }
         Shape::Groups { members, max } => {
-            let count = entries(*max, dice, is_absurd);
+            let count = entries(*max, rng, is_absurd);
             let group = (0..count).flat_map(|_| members);
-            Value::Array(group.map(|member| value(&member.ty, dice, is_absurd)).collect())
+            Value::Array(group.map(|member| value(&member.ty, rng, is_absurd)).collect())
         }
         Shape::List { each, max } => {
-            let count = entries(*max, dice, is_absurd);
-            Value::Array((0..count).map(|_| value(each, dice, is_absurd)).collect())
+            let count = entries(*max, rng, is_absurd);
+            Value::Array((0..count).map(|_| value(each, rng, is_absurd)).collect())
         }
     }
 }
 
 /// Three quarters of the numbers are at most 15 from zero, because these often have a meaning.
-fn whole(min: i64, max: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
-    if is_absurd && dice.below(2) == 0 {
-        return [min, max][dice.below(2) as usize];
+fn whole(min: i64, max: i64, rng: &mut BotRng, is_absurd: bool) -> i64 {
+    if is_absurd && rng.below(2) == 0 {
+        return [min, max][rng.below(2) as usize];
     }
-    let reach = match dice.below(4) {
+    let reach = match rng.below(4) {
         0 | 1 => 1,
         2 => 15,
         _ => i64::MAX,
     };
     let (least, most) = (min.max(-reach).min(max), max.min(reach).max(min));
     let span = most.abs_diff(least).saturating_add(1);
-    least.saturating_add_unsigned(dice.bits() % span)
+    least.saturating_add_unsigned(rng.bits() % span)
 }
 
-fn text(max: usize, dice: &mut BotRng, is_absurd: bool) -> String {
-    let count = dice.below(max.min(MAX_TEXT_CHARS) as u32 + 1);
-    let sign = |dice: &mut BotRng| match is_absurd {
-        true => HOSTILE_CHARS[dice.below(HOSTILE_CHARS.len() as u32) as usize],
-        false => char::from(b'a' + dice.below(26) as u8),
+fn text(max: usize, rng: &mut BotRng, is_absurd: bool) -> String {
+    let count = rng.below(max.min(MAX_TEXT_CHARS) as u32 + 1);
+    let ch = |rng: &mut BotRng| match is_absurd {
+        true => HOSTILE_CHARS[rng.below(HOSTILE_CHARS.len() as u32) as usize],
+        false => char::from(b'a' + rng.below(26) as u8),
     };
-    (0..count).map(|_| sign(dice)).collect()
+    (0..count).map(|_| ch(rng)).collect()
 }
 
-fn entries(max: Option<usize>, dice: &mut BotRng, is_absurd: bool) -> u32 {
+fn entries(max: Option<usize>, rng: &mut BotRng, is_absurd: bool) -> u32 {
     let max = max.map_or(MAX_LIST_ENTRIES, |most| u32::try_from(most).unwrap_or(MAX_LIST_ENTRIES));
-    if is_absurd { max } else { dice.below(max.min(MAX_LIST_ENTRIES) + 1) }
+    if is_absurd { max } else { rng.below(max.min(MAX_LIST_ENTRIES) + 1) }
 }
 
 #[cfg(test)]
@@ -120,9 +120,9 @@ mod tests {
         let row = dialect.row(Direction::ToServer, "all").expect("its packet");
         let mut names = std::collections::BTreeSet::new();
         for seed in 0..2_000 {
-            let (mut dice, is_absurd) = (BotRng::new(seed), seed % 2 == 0);
+            let (mut rng, is_absurd) = (BotRng::new(seed), seed % 2 == 0);
             let message =
-                random_packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
+                random_packet(&dialect, row, &[("b", 7.into())], &mut rng, is_absurd).expect("encoded");
             let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
             assert_eq!(decoded.integer("b"), Some(7));
             names.insert(decoded.integer::<u16>("c").expect("a number"));

@@ -135,14 +135,14 @@ impl SentRows {
         // them therefore gets it without waiting for its update rate.
         let is_new = !self.has_update || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
+        let outcome = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
             false => StateOutcome::NotDue,
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
         // The first update goes in the stream, because events may need it.
-        let lane = messages.lane().filter(|_| !is_new && turn == StateOutcome::Written);
-        if lane.is_none() && turn == StateOutcome::Written && self.lane.end() {
+        let lane = messages.lane().filter(|_| !is_new && outcome == StateOutcome::Written);
+        if lane.is_none() && outcome == StateOutcome::Written && self.lane.end() {
             self.versions.fill(0);
             self.own = None;
             self.entities.end_lane();
@@ -155,7 +155,7 @@ impl SentRows {
                 out.send("spawned", player);
             }
         }
-        if turn == StateOutcome::Written {
+        if outcome == StateOutcome::Written {
             self.has_update = true;
             self.versions.resize(rows.len(), 0);
             let changed =
@@ -166,7 +166,7 @@ impl SentRows {
             }
         }
         let own = body
-            .filter(|_| turn == StateOutcome::Written)
+            .filter(|_| outcome == StateOutcome::Written)
             .and_then(|body| own.binary_search_by_key(&body, |own| own.player).ok().map(|at| &own[at]));
         if let Some(lane) = lane {
             self.lane.write((lane, newest.tick), rows, own, dialect, &mut messages.datagram_writer(dialect));
@@ -174,7 +174,7 @@ impl SentRows {
             self.own = Some(Arc::clone(own));
             send_own_state(own, newest.tick, dialect, messages);
         }
-        if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
+        if let Some(frame) = entities.as_ref().filter(|_| outcome == StateOutcome::Written) {
             match lane {
                 None => self.entities.append_update(reader.viewer, frame, dialect, scratch, messages),
                 Some(lane) => {
@@ -185,7 +185,7 @@ impl SentRows {
         for events in missed.iter().chain([&newest.events]) {
             reader.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
-        turn
+        outcome
     }
 }
 
@@ -291,16 +291,16 @@ mod tests {
             let mut messages = Messages::default();
             View::<Played>::set_subject(&mut view, player.map(PlayerId), None);
             let (tick, scratch) = (&published(tick, version), &mut SimpleScratch::default());
-            let turn =
+            let outcome =
                 View::<Played>::update(&mut view, &[], tick, is_behind, &dialect, scratch, &mut messages);
             let names = messages.iter().map(|message| {
                 dialect.decode(Direction::ToClient, message).expect("by the table").row.name.clone()
             });
-            (turn, names.collect::<Vec<_>>().join(" "))
+            (outcome, names.collect::<Vec<_>>().join(" "))
         };
         // With updates at 30 Hz, no update is due in odd ticks. A client that has no state yet gets
         // an update anyway.
-        for (player, tick, version, is_behind, turn, names) in [
+        for (player, tick, version, is_behind, outcome, names) in [
             (None, 61, 1, false, StateOutcome::Written, "state hit"),
             (Some(2), 63, 1, false, StateOutcome::Written, "spawned hit"),
             (Some(2), 64, 2, false, StateOutcome::Written, "state hit"),
@@ -310,7 +310,7 @@ mod tests {
             (Some(2), 70, 3, false, StateOutcome::Written, "spawned state hit"),
         ] {
             let received = update(player, tick, version, is_behind);
-            assert_eq!(received, (turn, names.to_owned()), "tick {tick}");
+            assert_eq!(received, (outcome, names.to_owned()), "tick {tick}");
         }
     }
 }

@@ -68,7 +68,7 @@ impl GameChecks for Moo {
 
     fn operator_event(
         (draw, player, notice, published): OperatorInput<'_>,
-        dice: &mut BotRng,
+        rng: &mut BotRng,
     ) -> Option<OperatorEvent> {
         let operated = |name, action: Action| OperatorEvent {
             name,
@@ -78,11 +78,11 @@ impl GameChecks for Moo {
         };
         Some(match (draw, player) {
             (7..=60, Some(player)) => {
-                let resource = Resource::ALL[dice.below(4) as usize];
-                let amount = dice.below(300);
+                let resource = Resource::ALL[rng.below(4) as usize];
+                let amount = rng.below(300);
                 operated("operator: grant", Action::Grant { player, resource, amount })
             }
-            (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
+            (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, rng)?),
             _ => {
                 operated("operator: announce", Action::Announce { text: format!("{NOTICE_PREFIX}{notice}") })
             }
@@ -115,16 +115,16 @@ impl GameChecks for Moo {
     }
 }
 
-fn spawn(player: PlayerId, published: &dyn DynTick, dice: &mut BotRng) -> Option<Action> {
+fn spawn(player: PlayerId, published: &dyn DynTick, rng: &mut BotRng) -> Option<Action> {
     let state = published.state().downcast_ref::<PublishedState>()?;
     let body = &state.players.iter().find(|one| one.player == player)?.body;
     let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
-    let what = match dice.below(4) {
+    let what = match rng.below(4) {
         number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
-        _ => Spawned::Item([3, 17][dice.below(2) as usize]),
+        _ => Spawned::Item([3, 17][rng.below(2) as usize]),
     };
     let mut px = |at: Fixed| {
-        let px = at.to_px() + dice.below(800) as i32 - 400;
+        let px = at.to_px() + rng.below(800) as i32 - 400;
         px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
     };
     let (x_px, y_px) = (px(body.x), px(body.y));

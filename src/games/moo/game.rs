@@ -20,7 +20,7 @@ use crate::game::{
     StateOutcome, UpdateRates,
 };
 use crate::games::moo::feed::{
-    Events, MoomooScratch, MoomooView, NativeScratch, NativeTicks, NativeView, PublicState, TurnDelta,
+    Events, MoomooScratch, MoomooView, NativeScratch, NativeTicks, NativeView, PublicState, UpdateDelta,
     UpdateLayout, WorldReader,
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, rules, rules_hash};
@@ -124,20 +124,20 @@ pub struct MooPublisher {
     rates: UpdateRates,
     reader: WorldReader,
     /// State of the last native update: the base of the differences in the next native update.
-    turn: Option<Arc<PublicState>>,
+    previous: Option<Arc<PublicState>>,
 }
 
 impl game::Publisher<Moo> for MooPublisher {
     fn new(world: &World, rates: UpdateRates) -> MooPublisher {
-        MooPublisher { rates, reader: WorldReader::new(world), turn: None }
+        MooPublisher { rates, reader: WorldReader::new(world), previous: None }
     }
 
     fn publish(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> Published<Moo> {
         let (events, state) = self.reader.read(world, margin);
         let (tick, players, state) = (state.tick, state.players.len(), Arc::new(state));
-        let since = TurnDelta::turn(self.turn.clone());
+        let since = UpdateDelta::since(self.previous.clone());
         if self.rates.is_update_due(self.rates.update_hz, tick) {
-            self.turn = Some(Arc::clone(&state));
+            self.previous = Some(Arc::clone(&state));
         }
         let event_bytes = events.bytes();
         let state = Arc::new(PublishedState { state, rates: self.rates, since });
@@ -201,7 +201,7 @@ impl game::View<Moo> for MooView {
         };
         let hz = hz(layout, &state.rates);
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match ticks.any(|tick| state.rates.is_update_due(hz, tick)) {
+        let outcome = match ticks.any(|tick| state.rates.is_update_due(hz, tick)) {
             false => StateOutcome::NotDue,
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
@@ -209,7 +209,7 @@ impl game::View<Moo> for MooView {
         match self {
             MooView::Native(view) => {
                 let PublishedState { state, since, .. } = state;
-                let ticks = NativeTicks { missed, newest: &newest.events, state, since, outcome: turn };
+                let ticks = NativeTicks { missed, newest: &newest.events, state, since, outcome };
                 view.update(ticks, dialect, &mut scratch.native, messages);
             }
             MooView::Moomoo(view) => {
@@ -217,14 +217,14 @@ impl game::View<Moo> for MooView {
                     view.events(events, &state.state, &mut messages.writer(dialect, Lane::Reliable));
                 };
                 missed.iter().for_each(|missed| events(view, missed, messages));
-                if turn == StateOutcome::Written {
+                if outcome == StateOutcome::Written {
                     let out = &mut messages.writer(dialect, Lane::Latest);
                     view.state(&state.state, &mut scratch.moomoo, out);
                 }
                 events(view, &newest.events, messages);
             }
         }
-        turn
+        outcome
     }
 
     fn prefetch_fields(&self) {

@@ -4,14 +4,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::game::UpdateRates;
-use crate::games::moo::feed::{PublicState, TurnDelta};
+use crate::games::moo::feed::{PublicState, UpdateDelta};
 
 /// The state after a tick, and the additional data for its updates.
 #[derive(Debug)]
 pub struct PublishedState {
     pub(super) state: Arc<PublicState>,
     pub(super) rates: UpdateRates,
-    pub(super) since: TurnDelta,
+    pub(super) since: UpdateDelta,
 }
 
 impl Deref for PublishedState {

@@ -86,17 +86,17 @@ impl BotPolicy<Control> for TanksBotPolicy {
         }
     }
 
-    fn decide(&mut self, view: &BotView<'_>, dice: &mut BotRng) -> Option<Control> {
+    fn decide(&mut self, view: &BotView<'_>, rng: &mut BotRng) -> Option<Control> {
         if self.tick < self.steers {
             return None;
         }
         self.steers = self.tick
             + i64::from(
-                STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
+                STEER_INTERVAL_TICKS[0] + rng.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
             );
-        let (drive, turn) = (dice.below(3).min(1) as i8, dice.below(3) as i8 - 1);
+        let (drive, turn) = (rng.below(3).min(1) as i8, rng.below(3) as i8 - 1);
         let aim = self.aim(view.player);
-        let kind = if dice.below(4) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
+        let kind = if rng.below(4) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
         let seen = u32::try_from(self.tick).ok();
         Some(Control { drive, turn, aim, fires: true, kind, seen })
     }

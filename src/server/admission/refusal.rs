@@ -72,9 +72,9 @@ impl Refusal {
     /// Creates a refusal that accepts the upgrade with `accepted` and closes the connection
     /// immediately. A page can read the reason in a close frame, but not the status of a refused
     /// upgrade.
-    pub fn closed(accepted: Vec<u8>, endpoint: &WireFormat, breach: CloseReason) -> Refusal {
-        let response = [accepted, DisconnectReason::Breach(breach).frames(endpoint)].concat();
-        Refusal { status: 101, rule: breach.name(), is_capacity: false, detail: String::new(), response }
+    pub fn closed(accepted: Vec<u8>, format: &WireFormat, close_reason: CloseReason) -> Refusal {
+        let response = [accepted, DisconnectReason::Closed(close_reason).frames(format)].concat();
+        Refusal { status: 101, rule: close_reason.name(), is_capacity: false, detail: String::new(), response }
     }
 
     /// Creates a 429 for a rate limit that admits the next action after `wait`.

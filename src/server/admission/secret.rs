@@ -31,9 +31,9 @@ impl Secret {
     /// # Errors
     /// The requirement that the text breaks. The error does not contain the text.
     pub fn new(text: &str) -> Result<Secret, String> {
-        let (least, most) = (limits::MIN_TOKEN_CHARS, limits::MAX_TOKEN_CHARS);
-        if !(least..=most).contains(&text.len()) {
-            return Err(format!("must have {least} to {most} characters"));
+        let (min, max) = (limits::MIN_TOKEN_CHARS, limits::MAX_TOKEN_CHARS);
+        if !(min..=max).contains(&text.len()) {
+            return Err(format!("must have {min} to {max} characters"));
         }
         if !text.bytes().all(is_secret_char) {
             return Err("may contain only letters, digits and -._~+/=".to_owned());

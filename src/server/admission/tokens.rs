@@ -116,11 +116,11 @@ impl Tokens {
     /// # Errors
     /// The requirement that the name or the token breaks. The error does not contain the token.
     pub fn insert(&mut self, name: &str, token: &str) -> Result<(), String> {
-        let most = limits::TOKEN_NAME_CHARS;
+        let max = limits::TOKEN_NAME_CHARS;
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         // No error repeats the name, because a user may have written the token there.
-        if !(1..=most).contains(&name.len()) || !name.bytes().all(is_good) {
-            return Err(format!("the name must be 1 to {most} of a-z, A-Z, 0-9 and -._"));
+        if !(1..=max).contains(&name.len()) || !name.bytes().all(is_good) {
+            return Err(format!("the name must be 1 to {max} of a-z, A-Z, 0-9 and -._"));
         }
         let secret = Secret::new(token).map_err(|rule| format!("the token {rule}"))?;
         if self.0.iter().any(|known| *known.name == *name) {

@@ -29,12 +29,12 @@ pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 /// The rate limit is exhausted, or [`Admission::admit`] fails.
 pub fn admit_connection(
     admission: &Arc<Admission>,
-    budgets: &AddressRateLimits,
+    address_limits: &AddressRateLimits,
     prefix: Option<AddressPrefix>,
     now: Duration,
 ) -> Result<Admitted, Refusal> {
     if let Some(prefix) = prefix {
-        let taken = budgets.take(prefix, LimitedAction::Connection, now);
+        let taken = address_limits.take(prefix, LimitedAction::Connection, now);
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(admission.admit(prefix)?)
@@ -54,7 +54,7 @@ pub struct UpgradeCheck<'a> {
     /// Whether the room has its maximum number of clients.
     pub is_room_full: bool,
     /// Rate limits per address prefix.
-    pub budgets: &'a AddressRateLimits,
+    pub address_limits: &'a AddressRateLimits,
     /// Whether the server accepts no more clients.
     pub is_stopping: bool,
 }
@@ -65,7 +65,7 @@ pub struct AcceptedClient {
     /// The room of the request's path.
     pub room: Arc<RoomHandle>,
     /// The wire format selected by path and query.
-    pub endpoint: WireFormat,
+    pub format: WireFormat,
     /// The resume key, which identifies the page's own client at `/wire`.
     pub resume_key: Option<ResumeKey>,
     /// The player token in the request.
@@ -89,11 +89,11 @@ impl UpgradeCheck<'_> {
         let accepted = handshake::accept_with(head, &SUBPROTOCOLS, options)?;
         handshake::check_origin(head, self.origins)?;
         let room = self.room.ok_or(RouteError::Room)?;
-        let mut endpoint = WireFormat::find(self.codes, room.about.paths, head)?;
+        let mut format = WireFormat::find(self.codes, room.game.paths, head)?;
         let agreed = accepted.deflate.zip(self.compression);
-        endpoint.compression =
+        format.compression =
             agreed.map(|(parameters, pool)| MessageCompression::new(parameters, Arc::clone(pool)));
-        Ok((accepted, endpoint))
+        Ok((accepted, format))
     }
 
     /// Turns a permit into a client's.
@@ -106,11 +106,11 @@ impl UpgradeCheck<'_> {
         permit: &mut Permit,
         now: Duration,
     ) -> Result<(), Refusal> {
-        let taken = self.budgets.take(address, LimitedAction::Client, now);
+        let taken = self.address_limits.take(address, LimitedAction::Client, now);
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Client, wait))?;
         permit
             .convert_to(SlotKind::Client)
-            .inspect_err(|_| self.budgets.refund(address, LimitedAction::Client))?;
+            .inspect_err(|_| self.address_limits.refund(address, LimitedAction::Client))?;
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl UpgradeCheck<'_> {
         permit: &mut Permit,
         now: Duration,
     ) -> Result<AcceptedClient, Refusal> {
-        let (accepted, endpoint) = self.check(head)?;
+        let (accepted, format) = self.check(head)?;
         let room = self.room.ok_or(RouteError::Room)?;
         if room.is_over() {
             return Err(Refusal::from_rule(503, "room_over"));
@@ -141,7 +141,7 @@ impl UpgradeCheck<'_> {
         let token = OfferedToken::of(head);
         Ok(AcceptedClient {
             room,
-            endpoint,
+            format,
             resume_key,
             token,
             is_local: false,

@@ -145,7 +145,7 @@ impl LocalBot {
         let (path, name) = self.place();
         let dialect = self.codes.dialect(name)?;
         let target = routes::room_path(&self.room) + path.trim_start_matches('/');
-        let link = ClientConnection::new("tickwire", &target, has_hello(&dialect), (self.keys)());
+        let connection = ClientConnection::new("tickwire", &target, has_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
         let agent = self.game.agent(&BotSpec {
             index: self.number,
@@ -159,7 +159,7 @@ impl LocalBot {
             is_checking: self.checks,
             dialect: Arc::clone(&dialect),
         })?;
-        Some(Bot::new(link, dialect, agent, ()))
+        Some(Bot::new(connection, dialect, agent, ()))
     }
 
     /// Returns the path and the dialect. Every second bot uses the game's first path; the other

@@ -23,9 +23,9 @@ pub(super) fn tables(
     games: &[TcpGameFactory],
     given: Option<&PacketTables>,
 ) -> Result<PacketTables, StartError> {
-    let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
-    let Some(tables) = given else { return GameInfo::tables_of(&abouts).map_err(StartError::Tables) };
-    abouts.iter().try_for_each(|about| about.check_tables(tables)).map_err(StartError::Tables)?;
+    let infos: Vec<&GameInfo> = games.iter().map(|game| game.info).collect();
+    let Some(tables) = given else { return GameInfo::tables_of(&infos).map_err(StartError::Tables) };
+    infos.iter().try_for_each(|info| info.check_tables(tables)).map_err(StartError::Tables)?;
     Ok(tables.clone())
 }
 
@@ -92,8 +92,8 @@ pub(super) fn bots(players: usize, games: &[TcpGameFactory]) -> Result<usize, St
     if players > max_players {
         return Err(StartError::setting("bots", format!("{players}: must be at most {max_players}")));
     }
-    if players > 0 && !games.iter().any(|game| game.about.has_bot_policy()) {
-        let names: Vec<&str> = games.iter().map(|game| game.about.name).collect();
+    if players > 0 && !games.iter().any(|game| game.info.has_bot_policy()) {
+        let names: Vec<&str> = games.iter().map(|game| game.info.name).collect();
         let rule = format!("{players}: no bots play {}; give the game a bot policy", names.join(", "));
         return Err(StartError::setting("bots", rule));
     }

@@ -95,7 +95,7 @@ impl RoomSpec {
 
     /// Returns the parameters of the world, or the rule that an option breaks.
     pub(super) fn identity(&self) -> Result<WorldParams, String> {
-        let info = self.game.about;
+        let info = self.game.info;
         let mut identity = (info.identity)(self.seed);
         if let Some(hz) = self.tick_hz {
             identity.tick_hz = info.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;

@@ -71,7 +71,7 @@ impl Server {
         let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
         let mut games: Vec<TcpGameFactory> = Vec::new();
         for (_, room) in &self.rooms {
-            if TcpGameFactory::find(&games, room.game.about).is_none() {
+            if TcpGameFactory::find(&games, room.game.info).is_none() {
                 games.push(room.game);
             }
         }

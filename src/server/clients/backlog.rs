@@ -16,10 +16,10 @@ pub struct Backlog {
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,
     /// Whether the events and acks exceeded the limit in bytes. If so, `missed_events` and
-    /// `answers` are empty.
+    /// `acks` are empty.
     pub has_overflowed: bool,
     /// The acks of all these ticks, in order. With a journal, they may be of earlier ticks.
-    pub answers: Vec<Arc<CommandAcks>>,
+    pub acks: Vec<Arc<CommandAcks>>,
     /// Number of newest ticks without their acks, because a journal has not synced them yet.
     pub unacked_ticks: u32,
     missed_bytes: usize,
@@ -27,13 +27,13 @@ pub struct Backlog {
 
 impl Backlog {
     /// Creates a backlog with one tick.
-    pub fn new(newest: Arc<dyn DynTick>, answers: impl IntoIterator<Item = Arc<CommandAcks>>) -> Backlog {
-        let answers = answers.into_iter().collect();
+    pub fn new(newest: Arc<dyn DynTick>, acks: impl IntoIterator<Item = Arc<CommandAcks>>) -> Backlog {
+        let acks = acks.into_iter().collect();
         Backlog {
             missed_events: Vec::new(),
             newest,
             has_overflowed: false,
-            answers,
+            acks,
             unacked_ticks: 0,
             missed_bytes: 0,
         }
@@ -45,16 +45,16 @@ impl Backlog {
     }
 
     /// Adds the next tick.
-    pub fn push(&mut self, tick: Arc<dyn DynTick>, answers: impl IntoIterator<Item = Arc<CommandAcks>>) {
+    pub fn push(&mut self, tick: Arc<dyn DynTick>, acks: impl IntoIterator<Item = Arc<CommandAcks>>) {
         let before = std::mem::replace(&mut self.newest, tick);
         self.missed_bytes += before.event_bytes();
-        for answers in answers {
-            self.missed_bytes += answers.bytes();
-            self.answers.push(answers);
+        for acks in acks {
+            self.missed_bytes += acks.bytes();
+            self.acks.push(acks);
         }
         self.has_overflowed |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
         if self.has_overflowed {
-            (self.missed_events, self.answers) = (Vec::new(), Vec::new());
+            (self.missed_events, self.acks) = (Vec::new(), Vec::new());
         } else {
             self.missed_events.push(before.events());
         }

@@ -94,7 +94,7 @@ pub struct Client<L> {
     /// The client's room.
     pub room: Arc<RoomHandle>,
     /// Dialect and format of the connection.
-    pub endpoint: WireFormat,
+    pub format: WireFormat,
     /// The transport. Only the client's reader reads from it; writes go through `sender`.
     pub transport: L,
     /// All state that received bytes can change. The reader locks it while it processes bytes, and
@@ -135,13 +135,13 @@ impl<L: Transport> Client<L> {
         entry: AcceptedClient,
         now: Duration,
     ) -> Client<L> {
-        let AcceptedClient { room, endpoint, resume_key, token, is_local, .. } = entry;
-        let hello = endpoint.dialect.row(Direction::ToServer, "hello");
+        let AcceptedClient { room, format, resume_key, token, is_local, .. } = entry;
+        let hello = format.dialect.row(Direction::ToServer, "hello");
         if hello.is_some_and(|row| row.argument("resume_tick").is_some()) {
             room.keep_events();
         }
         Client {
-            connection: Mutex::new(Box::new(connection(&room, &endpoint, now))),
+            connection: Mutex::new(Box::new(connection(&room, &format, now))),
             lane: LaneSlot::default(),
             resume_key,
             token,
@@ -152,9 +152,9 @@ impl<L: Transport> Client<L> {
             address,
             connected_at: now,
             suspended_before: transport.suspended(),
-            sender: Sender::new(endpoint.is_native, now),
+            sender: Sender::new(format.is_native, now),
             room,
-            endpoint,
+            format,
             transport,
             joined: ClientPlayer::default(),
             spectated: AtomicU32::new(0),
@@ -168,7 +168,7 @@ impl<L: Transport> Client<L> {
     pub fn prefetch(&self) {
         let from = self.updates_from.load(Ordering::Relaxed);
         black_box((self.id, self.player(), from, self.lane.is_granted(), self.has_reader_ended()));
-        black_box((Arc::as_ptr(&self.endpoint.dialect), Arc::as_ptr(&self.room)));
+        black_box((Arc::as_ptr(&self.format.dialect), Arc::as_ptr(&self.room)));
         self.sender.prefetch();
     }
 
@@ -180,7 +180,7 @@ impl<L: Transport> Client<L> {
     /// Creates a new connection with the client's room and wire format, which can receive the same
     /// bytes.
     pub fn clone_connection(&self) -> ServerConnection {
-        connection(&self.room, &self.endpoint, self.connected_at)
+        connection(&self.room, &self.format, self.connected_at)
     }
 
     /// Returns the time stamp of bytes that the reader receives `now`.
@@ -308,17 +308,17 @@ impl<L: Transport> Client<L> {
         self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now)
     }
 
-    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `shown`, of the
+    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `redacted`, of the
     /// same length, instead.
-    pub fn send_secret(&self, frames: &[u8], shown: &[u8], now: Duration) {
-        debug_assert_eq!(frames.len(), shown.len());
-        self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, shown, now), now);
+    pub fn send_secret(&self, frames: &[u8], redacted: &[u8], now: Duration) {
+        debug_assert_eq!(frames.len(), redacted.len());
+        self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, redacted, now), now);
     }
 
     fn send_observed(&self, frames: Frames<'_>, on_queued: impl FnOnce(&[u8]), now: Duration) -> u64 {
         match self.sender.enqueue(frames, on_queued) {
             EnqueueResult::Send(batch) => return self.transmit(batch, now),
-            EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
+            EnqueueResult::Full => self.close(DisconnectReason::Closed(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}
         }
         0
@@ -359,9 +359,9 @@ impl<L: Transport> Client<L> {
     }
 
     /// Closes the client's connection for this reason. Only the first reason counts.
-    pub fn close(&self, ending: DisconnectReason, now: Duration) {
-        let frames = ending.frames(&self.endpoint);
-        if self.sender.close(ending, &frames, |frames| self.transport.on_queued(self, frames, now), now) {
+    pub fn close(&self, reason: DisconnectReason, now: Duration) {
+        let frames = reason.frames(&self.format);
+        if self.sender.close(reason, &frames, |frames| self.transport.on_queued(self, frames, now), now) {
             self.flush(now);
             self.parking.unpark(self.id);
         }
@@ -370,8 +370,8 @@ impl<L: Transport> Client<L> {
     /// Closes the client's connection after a delay, see [`Deadlines::close_after_delay`].
     ///
     /// [`Deadlines::close_after_delay`]: crate::connection::Deadlines::close_after_delay
-    pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
-        self.sender.life.close_after_delay(breach, now);
+    pub fn close_after_delay(&self, close_reason: CloseReason, now: Duration) {
+        self.sender.deadlines.close_after_delay(close_reason, now);
         self.parking.unpark(self.id);
     }
 
@@ -379,7 +379,7 @@ impl<L: Transport> Client<L> {
     /// receive updates about the other connection's player.
     pub fn close_taken_over(&self, now: Duration) {
         if self.room.has_lost_seat(self.id) {
-            self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
+            self.close(DisconnectReason::Closed(CloseReason::TakenOver), now);
         }
     }
 
@@ -393,7 +393,7 @@ impl<L: Transport> Client<L> {
                 self.send(Frames::Borrowed(frame::EMPTY_PING), now);
                 return self.check_deadlines(now);
             }
-            DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
+            DueAction::Close(close_reason) => self.close(DisconnectReason::Closed(close_reason), now),
             DueAction::Abort => self.transport.abort(),
         }
         now
@@ -430,7 +430,7 @@ impl<L: Transport> Client<L> {
         self.set_viewing(false);
         // Only one thread takes the player, so that it leaves only once.
         if let Some(player) = self.joined.take() {
-            if self.sender.ending().is_some_and(|ending| !ending.allows_resume()) {
+            if self.sender.disconnect_reason().is_some_and(|reason| !reason.allows_resume()) {
                 self.room.forget_key(player, self.id);
             }
             self.room.disconnect(player, self.id, now);
@@ -450,12 +450,12 @@ impl<L: Transport> Client<L> {
 }
 
 /// Creates the connection of a client in this room.
-fn connection(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> ServerConnection {
+fn connection(room: &RoomHandle, format: &WireFormat, now: Duration) -> ServerConnection {
     let facts = RoomInfo {
-        about: room.about,
+        game: room.game,
         epoch: room.options.epoch.clone(),
         identity: room.identity.clone(),
         update_hz: room.options.rates.update_hz as u8,
     };
-    ServerConnection::new(endpoint.clone(), facts, now)
+    ServerConnection::new(format.clone(), facts, now)
 }

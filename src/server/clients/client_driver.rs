@@ -47,9 +47,9 @@ pub struct ClientDriver<'a, L, E> {
     /// The client.
     pub client: &'a Client<L>,
     /// Rate limits per address prefix.
-    pub budgets: &'a AddressRateLimits,
+    pub address_limits: &'a AddressRateLimits,
     /// Checks tokens.
-    pub guard: &'a Authenticator,
+    pub authenticator: &'a Authenticator,
     /// When the bytes were received.
     pub read_time: ReadTime,
     /// Whether an observer needs the client's bytes.
@@ -183,7 +183,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 (self.on_event)(DriverEvent::DatagramDropped { at, address, rule, bytes: datagram });
             }
         })?;
-        if client.sender.ending().is_some() {
+        if client.sender.disconnect_reason().is_some() {
             return Ok(());
         }
         on_opened(&opened);
@@ -196,8 +196,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             (self.on_event)(DriverEvent::Datagram { at, address, bytes: &bytes, saved });
         }
         let received = connection.receive_datagram(&opened, self.read_time);
-        if let Err(ending) = drain(&mut connection, execute) {
-            client.close(ending, self.read_time.now);
+        if let Err(reason) = drain(&mut connection, execute) {
+            client.close(reason, self.read_time.now);
         }
         received
     }
@@ -210,7 +210,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// The reason why the bytes were not injected.
     pub fn inject(&self, bytes: &[u8]) -> Result<(), &'static str> {
         let client = self.client;
-        if client.sender.ending().is_some() {
+        if client.sender.disconnect_reason().is_some() {
             return Err("the connection is closing");
         }
         let mut connection = client.connection.lock();
@@ -218,8 +218,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             return Err("the client has sent half of a message: try again");
         }
         connection.mark_injected();
-        if let Err(ending) = self.receive_locked(&mut connection, bytes, |output| self.execute(output)) {
-            client.close(ending, self.read_time.now);
+        if let Err(reason) = self.receive_locked(&mut connection, bytes, |output| self.execute(output)) {
+            client.close(reason, self.read_time.now);
         }
         Ok(())
     }
@@ -235,14 +235,14 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         bytes: &[u8],
         execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
     ) -> Result<(), DisconnectReason> {
-        if let Some(ending) = self.client.sender.ending() {
+        if let Some(reason) = self.client.sender.disconnect_reason() {
             self.ignore_locked(connection, bytes);
-            return Err(ending);
+            return Err(reason);
         }
         self.configure(connection);
         connection.receive(bytes, self.read_time);
         drain(connection, execute)?;
-        self.client.sender.ending().map_or(Ok(()), Err)
+        self.client.sender.disconnect_reason().map_or(Ok(()), Err)
     }
 
     fn ignore_locked(&self, connection: &mut ServerConnection, bytes: &[u8]) {
@@ -273,7 +273,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             }
             ConnectionOutput::Event(event) => {
                 if let ConnectionEvent::MessagesHandled(_) = event {
-                    self.client.sender.life.alive(self.read_time.now);
+                    self.client.sender.deadlines.alive(self.read_time.now);
                 }
                 (self.on_event)(DriverEvent::Connection(event));
             }
@@ -292,11 +292,11 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 profile.account = client.account();
                 return Some(Answer::Joined(self.join(&profile, resume_tick)));
             }
-            ClientRequest::Command { command, intended, shared } => {
-                return Some(Answer::CommandQueued(self.command(command, intended, shared)));
+            ClientRequest::Command { command, target_tick, shared } => {
+                return Some(Answer::CommandQueued(self.command(command, target_tick, shared)));
             }
             ClientRequest::StartUpdates { lockstep } => {
-                client.sender.life.on_hello();
+                client.sender.deadlines.on_hello();
                 client.start_updates(lockstep);
                 (self.on_event)(DriverEvent::UpdatesStarted);
             }
@@ -316,15 +316,15 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     #[inline(never)]
     fn authenticate(&self) -> Result<(), Denial> {
         let offered = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
-        match self.guard.authenticate(self.client.address.ip(), offered, self.read_time.now) {
+        match self.authenticator.authenticate(self.client.address.ip(), offered, self.read_time.now) {
             Ok(pass) => {
                 self.client.set_pass(pass);
                 (self.on_event)(DriverEvent::Authenticated(self.client.account()));
                 Ok(())
             }
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
-            Err(breach) => {
-                self.client.close_after_delay(breach, self.read_time.now);
+            Err(close_reason) => {
+                self.client.close_after_delay(close_reason, self.read_time.now);
                 Err(Denial::Silent)
             }
         }
@@ -356,7 +356,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let entering = JoinAttempt { key, connection: *id, from: self.client.prefix() };
         let entered = room.join(entering, self.read_time.now, |entered| {
             self.client.set_player(entered, &profile.name, resume_tick);
-            (room.about.join)(entered.player, profile)
+            (room.game.join)(entered.player, profile)
         });
         let JoinOutcome { player, is_resumed, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
         if resume_tick.is_some() && !is_resumed {
@@ -386,8 +386,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// instead of the key and the password.
     #[inline(never)]
     fn offer_lane(&self, offer: Option<&str>) {
-        let (client, endpoint) = (self.client, &self.client.endpoint);
-        let grant = if endpoint.is_json {
+        let (client, format) = (self.client, &self.client.format);
+        let grant = if format.is_json {
             Err((NO_LANE, NO_LANE_TEXT))
         } else if let Err(Denial::Rejected(rule, detail)) = self.charge(LimitedAction::Lane) {
             Err((rule, detail))
@@ -399,7 +399,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             Ok(grant) => grant,
             Err((rule, detail)) => {
                 let values = [("rule", rule.into()), ("detail", detail.into())];
-                endpoint.write_packet(&mut frames, "error", &values);
+                format.write_packet(&mut frames, "error", &values);
                 client.send(Frames::Borrowed(&frames), self.read_time.now);
                 return;
             }
@@ -407,20 +407,20 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let key = key.map_or_else(Vec::new, |key| key.0.to_vec());
         let answer = answer.as_ref();
         let secret = (key.clone(), answer.map_or(Value::Nil, |answer| answer.text.as_str().into()));
-        let redacted = (vec![0; key.len()], answer.map_or(Value::Nil, |answer| answer.shown.as_str().into()));
-        let mut shown = Vec::new();
-        for (out, (key, answer)) in [(&mut frames, secret), (&mut shown, redacted)] {
+        let redacted = (vec![0; key.len()], answer.map_or(Value::Nil, |answer| answer.redacted.as_str().into()));
+        let mut redacted_frames = Vec::new();
+        for (out, (key, answer)) in [(&mut frames, secret), (&mut redacted_frames, redacted)] {
             let key = Value::Binary(key);
             let values =
                 [("connection", connection.into()), ("key", key), ("port", port.into()), ("answer", answer)];
-            endpoint.write_packet(out, lane_packets::OFFER, &values);
+            format.write_packet(out, lane_packets::OFFER, &values);
         }
-        client.send_secret(&frames, &shown, self.read_time.now);
+        client.send_secret(&frames, &redacted_frames, self.read_time.now);
     }
 
     /// Takes a token of the address prefix's rate limit.
     fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
-        self.budgets
+        self.address_limits
             .take_late(self.client.prefix(), spending, self.read_time.now, self.read_time.slack)
             .map_err(|_| {
                 (self.on_event)(DriverEvent::CommandRejected(spending.rule()));
@@ -431,23 +431,23 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Sends an error to a client that tried to resume but got a new player.
     #[inline(never)]
     fn send_player_gone(&self) {
-        let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
+        let (format, mut frames) = (&self.client.format, Vec::new());
         let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
-        endpoint.write_packet(&mut frames, "error", &values);
+        format.write_packet(&mut frames, "error", &values);
         self.client.send(Frames::Borrowed(&frames), self.read_time.now);
     }
 
     fn command(
         &self,
         command: RawCommand,
-        intended: Option<u32>,
+        target_tick: Option<u32>,
         shared: Option<&'static SharedRateLimit>,
     ) -> Result<(), Denial> {
         if let Some(shared) = shared {
             self.charge(LimitedAction::Shared(shared))?;
         }
         let from = (self.client.prefix(), self.client.id);
-        if let Err(dropped) = self.client.room.push(from, command, intended, self.read_time.slack) {
+        if let Err(dropped) = self.client.room.push(from, command, target_tick, self.read_time.slack) {
             (self.on_event)(DriverEvent::CommandRejected(dropped.name()));
         }
         Ok(())

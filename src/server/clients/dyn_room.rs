@@ -78,7 +78,7 @@ pub type OnReplayedTick<'a> = &'a mut dyn FnMut(u64, &[u8]);
 #[derive(Debug)]
 pub struct GameFactory<L: 'static> {
     /// The game's info.
-    pub about: &'static GameInfo,
+    pub info: &'static GameInfo,
     /// Creates a room with a new world.
     pub new_room: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
     /// Restores a room from a snapshot. The settings are computed from the restored world.
@@ -117,13 +117,13 @@ impl<L: Transport> GameFactory<L> {
 
     /// Finds the game of a room in this list.
     pub fn find(games: &[GameFactory<L>], info: &GameInfo) -> Option<GameFactory<L>> {
-        games.iter().find(|game| game.about.name == info.name).copied()
+        games.iter().find(|game| game.info.name == info.name).copied()
     }
 
     /// Creates the factory of a game from its type.
     pub const fn for_game<G: Game>() -> GameFactory<L> {
         GameFactory {
-            about: G::INFO,
+            info: G::INFO,
             new_room: new_room::<G, L>,
             resume_room: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]

@@ -2,7 +2,7 @@
 //! receives. PROTOCOL.md, "The inspector", lists them.
 //!
 //! The driver passes in bytes and the time and executes each [`InspectorRequest`]. It calls
-//! [`InspectorSession::turn`] every [`limits::INSPECTOR_SEND_INTERVAL`], and sends the output after
+//! [`InspectorSession::poll`] every [`limits::INSPECTOR_SEND_INTERVAL`], and sends the output after
 //! each call. An error is the reason for the end of the session; the close frame is then in the
 //! output.
 
@@ -78,7 +78,7 @@ pub enum InspectorRequest {
 #[derive(Debug)]
 pub struct InspectorSession {
     conn: Connection,
-    life: Deadlines,
+    deadlines: Deadlines,
     pauses: Pauses,
     /// The lists of connected and of ended clients, as sent last.
     listed: [String; 2],
@@ -93,8 +93,8 @@ impl InspectorSession {
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
-        let (life, pauses) = (Deadlines::new(false, now), Pauses::default());
-        InspectorSession { conn, life, pauses, listed: Default::default(), list_due: now }
+        let (deadlines, pauses) = (Deadlines::new(false, now), Pauses::default());
+        InspectorSession { conn, deadlines, pauses, listed: Default::default(), list_due: now }
     }
 
     /// Processes received bytes; adds the inspector's requests to `requests`.
@@ -128,7 +128,7 @@ impl InspectorSession {
             // Whole messages and control frames prove that the inspector is alive; bytes of an
             // unfinished frame do not.
             if matches!(event, Ok(Some(_))) {
-                self.life.alive(now);
+                self.deadlines.alive(now);
             }
             let request = match event {
                 Ok(Some(Event::Text(text))) => read(text),
@@ -175,7 +175,7 @@ impl InspectorSession {
     ///
     /// # Errors
     /// The reason for the end of the session.
-    pub fn turn(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
+    pub fn poll(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
         if now >= self.list_due {
             self.list_due = now + limits::INSPECTOR_CLIENT_LIST_INTERVAL;
             for (listed, list) in self.listed.iter_mut().zip(lists()) {
@@ -186,11 +186,11 @@ impl InspectorSession {
             }
         }
         self.pauses.note(now);
-        match self.life.poll(now, limits::IDLE_TIMEOUT, self.pauses.recorded_slack(now)) {
+        match self.deadlines.poll(now, limits::IDLE_TIMEOUT, self.pauses.recorded_slack(now)) {
             DueAction::Ping => self.conn.send_ping(&[]),
-            DueAction::Close(breach) => {
-                self.conn.close(CloseCode::INTERNAL_ERROR, breach.name());
-                return Err(breach.name());
+            DueAction::Close(close_reason) => {
+                self.conn.close(CloseCode::INTERNAL_ERROR, close_reason.name());
+                return Err(close_reason.name());
             }
             DueAction::Nothing(_) | DueAction::Abort => {}
         }
@@ -243,8 +243,8 @@ pub fn list<'a, L: Transport + 'a>(clients: impl DoubleEndedIterator<Item = &'a 
 
 /// Encodes a client's entry in the list.
 pub fn entry<L: Transport>(client: &Client<L>) -> Json {
-    let dialect = client.endpoint.dialect.name();
-    let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
+    let dialect = client.format.dialect.name();
+    let dialect = if client.format.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
     let player = client.player().map_or(0, |player| player.0);
     let (id, name, address) = (client.id, client.joined.name(), client.address.to_string());
     let room = &*client.room.options.name;

@@ -34,12 +34,12 @@ pub struct LockstepFeed {
 
 impl LockstepFeed {
     /// Creates the feed of a client that has received nothing yet.
-    pub fn new(endpoint: &WireFormat) -> LockstepFeed {
-        let max_compressed_bytes = endpoint.compression.as_ref().map(MessageCompression::max_message_bytes);
+    pub fn new(format: &WireFormat) -> LockstepFeed {
+        let max_compressed_bytes = format.compression.as_ref().map(MessageCompression::max_message_bytes);
         LockstepFeed {
             format_key: FormatKey {
-                dialect: endpoint.dialect.name().into(),
-                is_json: endpoint.is_json,
+                dialect: format.dialect.name().into(),
+                is_json: format.is_json,
                 max_compressed_bytes: max_compressed_bytes.unwrap_or_default(),
             },
             announced_player: None,
@@ -54,32 +54,32 @@ impl LockstepFeed {
     pub fn write<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (budgets, until): (&AddressRateLimits, u32),
+        (address_limits, until): (&AddressRateLimits, u32),
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
         let (player, synced) = (client.joined.as_of(client.room.tick()), self.last_sync);
         let (prefix, connection) = (client.prefix(), client.id);
         let may_sync = |part: &JournalEntry| {
-            budgets.try_start_sync(
+            address_limits.try_start_sync(
                 &SyncRequest { prefix, connection, last_sync: synced, bytes: part.bytes() },
                 now,
             )
         };
         let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
-            let bytes = self.encoded(snapshot, &client.endpoint);
+            let bytes = self.encoded(snapshot, &client.format);
             if bytes.len() > limits::SNAPSHOT_MOST_BYTES {
                 client.room.lockstep.count_too_large();
-                return client.close(DisconnectReason::Breach(CloseReason::LockstepTooLarge), now);
+                return client.close(DisconnectReason::Closed(CloseReason::LockstepTooLarge), now);
             }
             self.last_sync = Some(now);
-            write_state_sync((&client.room, player), &client.endpoint, snapshot, frames);
+            write_state_sync((&client.room, player), &client.format, snapshot, frames);
             client.send(Frames::Borrowed(frames), now);
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
         } else if let Some(player) = player.filter(|player| self.announced_player != Some(*player)) {
-            client.endpoint.write_packet(frames, "spawned", &[("player", player.0.into())]);
+            client.format.write_packet(frames, "spawned", &[("player", player.0.into())]);
         }
         self.announced_player = player;
         let place = self.append(client, &next, frames, now);
@@ -97,7 +97,7 @@ impl LockstepFeed {
     ) -> u64 {
         let max_bytes = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
         for (at, (place, part)) in next.parts.iter().enumerate() {
-            let bytes = self.encoded(part, &client.endpoint);
+            let bytes = self.encoded(part, &client.format);
             if frames.len() + bytes.len() <= max_bytes {
                 frames.extend_from_slice(&bytes);
                 continue;
@@ -119,28 +119,28 @@ impl LockstepFeed {
     pub fn write_without_client(
         &self,
         (room, connection): (&RoomHandle, u64),
-        endpoint: &WireFormat,
+        format: &WireFormat,
         frames: &mut Vec<u8>,
     ) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
-            write_state_sync((room, None), endpoint, snapshot, frames);
+            write_state_sync((room, None), format, snapshot, frames);
         }
         for part in next.snapshot.iter().chain(next.parts.iter().map(|(_, part)| part)) {
-            frames.extend_from_slice(&self.encoded(part, endpoint));
+            frames.extend_from_slice(&self.encoded(part, format));
         }
         room.lockstep.on_sent(connection, &next, next.end);
     }
 
-    fn encoded(&self, part: &JournalEntry, endpoint: &WireFormat) -> Arc<[u8]> {
-        part.encoded(&self.format_key, |content| encode(content, endpoint))
+    fn encoded(&self, part: &JournalEntry, format: &WireFormat) -> Arc<[u8]> {
+        part.encoded(&self.format_key, |content| encode(content, format))
     }
 }
 
 /// Encodes the `state_sync` packet, which precedes a snapshot.
 fn write_state_sync(
     (room, player): (&RoomHandle, Option<PlayerId>),
-    endpoint: &WireFormat,
+    format: &WireFormat,
     snapshot: &JournalEntry,
     frames: &mut Vec<u8>,
 ) {
@@ -152,15 +152,15 @@ fn write_state_sync(
         ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
         ("epoch", room.options.epoch.as_str().into()),
     ];
-    endpoint.write_packet(frames, STATE_SYNC, &values);
+    format.write_packet(frames, STATE_SYNC, &values);
 }
 
 /// Encodes an entry as whole frames.
-fn encode(content: &EntryContent, endpoint: &WireFormat) -> Vec<u8> {
+fn encode(content: &EntryContent, format: &WireFormat) -> Vec<u8> {
     let mut out = Vec::new();
     let mut write = |name, values: &[(&str, Value)]| {
-        if let Some(message) = endpoint.encode_packet(name, values) {
-            endpoint.write_message(&mut out, &message);
+        if let Some(message) = format.encode_packet(name, values) {
+            format.write_message(&mut out, &message);
         }
     };
     match content {

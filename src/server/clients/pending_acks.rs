@@ -26,14 +26,14 @@ impl PendingAcks {
     }
 
     /// Adds a tick's acks for this connection.
-    pub fn add(&mut self, answers: &CommandAcks, connection: u64) {
+    pub fn add(&mut self, acks: &CommandAcks, connection: u64) {
         if !self.has_ack_packets {
             return;
         }
-        for answer in answers.for_connection(connection) {
-            match answer.verdict {
-                AckOutcome::Accepted(count) => self.accepted.push((answer.sequence, count, answers.tick)),
-                AckOutcome::Rejected(reason) => self.rejected.push((answer.sequence, reason)),
+        for ack in acks.for_connection(connection) {
+            match ack.verdict {
+                AckOutcome::Accepted(count) => self.accepted.push((ack.sequence, count, acks.tick)),
+                AckOutcome::Rejected(reason) => self.rejected.push((ack.sequence, reason)),
             }
         }
     }

@@ -48,7 +48,7 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
         &mut self,
         backlog: Option<&Backlog>,
         buffers: &mut EncodeBuffers,
-        turns: &mut dyn UpdateRunner<L>,
+        runner: &mut dyn UpdateRunner<L>,
     );
 
     /// Number of members.
@@ -67,7 +67,7 @@ pub trait UpdateRunner<L> {
 
     /// Runs a client's update with the rate limits of the server. Returns whether the update
     /// completed. After a panic it returns false, and the caller replaces the buffers.
-    fn run(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
+    fn run(&mut self, client: &Client<L>, update: &mut UpdateFn<'_>) -> bool;
 }
 
 /// The update of one client.
@@ -99,7 +99,7 @@ struct ClientFeed<G: Game> {
     view: G::View,
     /// Used instead of the view if the client is in lockstep.
     lockstep_feed: LockstepFeed,
-    answers: PendingAcks,
+    pending_acks: PendingAcks,
     /// Whether the client's updates have started.
     has_begun: bool,
     /// Whether the view was quiet after the last update.
@@ -123,7 +123,7 @@ fn replay_missed_events<G: Game, L: Transport>(
     let until = tick.saturating_sub(missed as u32 + 1);
     for events in client.room.recent(since, until) {
         if let Some(events) = events.downcast_ref::<G::Events>() {
-            view.replay_missed(events, &client.endpoint.dialect, messages);
+            view.replay_missed(events, &client.format.dialect, messages);
         }
     }
 }
@@ -131,7 +131,7 @@ fn replay_missed_events<G: Game, L: Transport>(
 /// Buffers that an update worker reuses for each client.
 #[derive(Debug, Default)]
 pub struct EncodeBuffers {
-    answers: Messages,
+    acks: Messages,
     messages: Messages,
     frames: Vec<u8>,
 }
@@ -140,7 +140,7 @@ pub struct EncodeBuffers {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateResult {
     /// The outcome of sending the state.
-    pub turn: StateOutcome,
+    pub outcome: StateOutcome,
     /// Number of sends. `None` if the update was empty.
     pub send_calls: Option<u64>,
     /// Packets of the game that do not fit their tables.
@@ -153,7 +153,7 @@ pub struct UpdateResult {
 struct TypedBacklog<'a, G: Game> {
     missed: Vec<Arc<G::Events>>,
     newest: &'a Published<G>,
-    answers: &'a [Arc<CommandAcks>],
+    acks: &'a [Arc<CommandAcks>],
     /// As [`Backlog::unacked_ticks`].
     unacked_ticks: u32,
 }
@@ -166,7 +166,7 @@ impl<'a, G: Game> TypedBacklog<'a, G> {
         Some(TypedBacklog {
             missed: missed.collect::<Option<_>>()?,
             newest: backlog.newest.of::<G>()?,
-            answers: &backlog.answers,
+            acks: &backlog.acks,
             unacked_ticks: backlog.unacked_ticks,
         })
     }
@@ -199,7 +199,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         now: Duration,
     ) -> bool {
         if backlog.is_some_and(|backlog| backlog.has_overflowed) {
-            let overloaded = || DisconnectReason::Breach(CloseReason::Overloaded);
+            let overloaded = || DisconnectReason::Closed(CloseReason::Overloaded);
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
         }
         newcomers.for_each(|client| self.add_client(client));
@@ -223,11 +223,11 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         &mut self,
         backlog: Option<&Backlog>,
         buffers: &mut EncodeBuffers,
-        turns: &mut dyn UpdateRunner<L>,
+        runner: &mut dyn UpdateRunner<L>,
     ) {
         let TypedUpdateGroup { members, scratch, parked, .. } = self;
         let unvisited = members.len();
-        parked.take_due(&self.signals.take_unparked(), turns.now(), members);
+        parked.take_due(&self.signals.take_unparked(), runner.now(), members);
         members[unvisited..].iter().for_each(|member| member.client.end_parking());
         let ticks = backlog.and_then(TypedBacklog::of);
         let (mut has_ended, mut quiet) = (false, Vec::new());
@@ -240,15 +240,15 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
                 has_ended = true;
                 continue;
             }
-            let now = turns.now();
+            let now = runner.now();
             let mut quiet_until = None;
-            let mut turn = |budgets: &AddressRateLimits| {
-                let result = feed.serve(client, ticks.as_ref(), scratch, buffers, (budgets, now));
+            let mut update = |address_limits: &AddressRateLimits| {
+                let result = feed.serve(client, ticks.as_ref(), scratch, buffers, (address_limits, now));
                 let deadline = client.check_deadlines(now);
                 quiet_until = feed.quiet_until(client, ticks.as_ref(), now).map(|until| until.min(deadline));
                 result
             };
-            if !turns.run(client, &mut turn) {
+            if !runner.run(client, &mut update) {
                 (*scratch, *buffers) = (G::Scratch::default(), EncodeBuffers::default());
             }
             quiet.extend(quiet_until.filter(|deadline| *deadline > now).map(|deadline| (index, deadline)));
@@ -277,7 +277,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
 /// overlap; the next loop follows the pointers that were read.
 fn prefetch<G: Game, L: Transport>(members: &[Box<ClientUpdates<G, L>>]) {
     members.iter().map(|member| &**member).for_each(|ClientUpdates { client, feed }| {
-        black_box((Arc::as_ptr(client), feed.has_begun, feed.stream_sent, feed.answers.is_unused()));
+        black_box((Arc::as_ptr(client), feed.has_begun, feed.stream_sent, feed.pending_acks.is_unused()));
     });
     members.iter().for_each(|member| member.client.prefetch());
     members.iter().for_each(|member| member.client.transport.prefetch());
@@ -288,11 +288,11 @@ fn prefetch<G: Game, L: Transport>(members: &[Box<ClientUpdates<G, L>>]) {
 impl<G: Game, L: Transport> ClientUpdates<G, L> {
     /// Creates a member that has received nothing yet.
     fn new(client: Arc<Client<L>>) -> ClientUpdates<G, L> {
-        let dialect = &client.endpoint.dialect;
-        let relay = LockstepFeed::new(&client.endpoint);
-        let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
+        let dialect = &client.format.dialect;
+        let lockstep_feed = LockstepFeed::new(&client.format);
+        let (view, pending_acks) = (G::View::new(dialect), PendingAcks::new(dialect));
         let (has_begun, is_quiet, stream_sent) = (false, false, Duration::ZERO);
-        let feed = ClientFeed { view, lockstep_feed: relay, answers, has_begun, is_quiet, stream_sent };
+        let feed = ClientFeed { view, lockstep_feed, pending_acks, has_begun, is_quiet, stream_sent };
         ClientUpdates { client, feed }
     }
 }
@@ -304,7 +304,7 @@ impl<G: Game> ClientFeed<G> {
         ticks: Option<&TypedBacklog<'_, G>>,
         scratch: &mut G::Scratch,
         buffers: &mut EncodeBuffers,
-        (budgets, now): (&AddressRateLimits, Duration),
+        (address_limits, now): (&AddressRateLimits, Duration),
     ) -> Option<UpdateResult> {
         client.close_taken_over(now);
         let queue = client.flush(now);
@@ -313,7 +313,7 @@ impl<G: Game> ClientFeed<G> {
         let since = since.filter(|(ticks, _)| self.is_started(client, ticks.newest.tick));
         let is_behind = !queue.is_empty;
         since.map(|(ticks, missed)| {
-            self.update(client, (ticks, missed, is_behind), scratch, buffers, (budgets, now))
+            self.update(client, (ticks, missed, is_behind), scratch, buffers, (address_limits, now))
         })
     }
 
@@ -335,7 +335,7 @@ impl<G: Game> ClientFeed<G> {
             // The room sleeps, perhaps because of this client.
             return self.is_quiet.then(|| now + limits::QUIET_CLIENT_INTERVAL);
         };
-        let is_plain = !client.is_in_lockstep() && !client.lane.is_granted() && self.answers.is_unused();
+        let is_plain = !client.is_in_lockstep() && !client.lane.is_granted() && self.pending_acks.is_unused();
         let until = Some(&self.view).filter(|_| is_plain && self.has_begun)?.quiet_until(ticks.newest);
         self.is_quiet = until.is_some();
         let quiet_ticks = until?.saturating_sub(ticks.newest.tick);
@@ -355,79 +355,79 @@ impl<G: Game> ClientFeed<G> {
     fn update<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (TypedBacklog { newest, answers: brought, unacked_ticks, .. }, missed, is_behind): (
+        (TypedBacklog { newest, acks: tick_acks, unacked_ticks, .. }, missed, is_behind): (
             &TypedBacklog<'_, G>,
             &[Arc<G::Events>],
             bool,
         ),
         scratch: &mut G::Scratch,
-        EncodeBuffers { answers, messages, frames }: &mut EncodeBuffers,
-        (budgets, now): (&AddressRateLimits, Duration),
+        EncodeBuffers { acks, messages, frames }: &mut EncodeBuffers,
+        (address_limits, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
-        answers.clear();
+        acks.clear();
         messages.clear();
         frames.clear();
         if client.is_in_lockstep() {
-            brought.iter().for_each(|tick| self.answers.add(tick, client.id));
+            tick_acks.iter().for_each(|tick| self.pending_acks.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
             let acked = newest.tick.saturating_sub(*unacked_ticks);
-            return self.relay(client, (gap, acked, is_behind), (answers, messages), frames, (budgets, now));
+            return self.update_in_lockstep(client, (gap, acked, is_behind), (acks, messages), frames, (address_limits, now));
         }
         self.view.set_subject(client.joined.as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
-        let dialect = &client.endpoint.dialect;
+        let dialect = &client.format.dialect;
         let is_stream_due = now.saturating_sub(self.stream_sent) >= limits::LANE_STREAM_INTERVAL;
         messages.set_lane(client.lane.is_granted(), client.lane.baseline(is_stream_due, now));
-        let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
-        brought.iter().for_each(|tick| self.answers.add(tick, client.id));
+        let outcome = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
+        tick_acks.iter().for_each(|tick| self.pending_acks.add(tick, client.id));
         let is_partial = messages.lane().is_some_and(|lane| !lane.is_stream_due);
-        if turn != StateOutcome::NotDue {
-            if !is_partial || !messages.is_empty() || self.answers.has_rejections() {
-                self.answers.write(dialect, answers);
+        if outcome != StateOutcome::NotDue {
+            if !is_partial || !messages.is_empty() || self.pending_acks.has_rejections() {
+                self.pending_acks.write(dialect, acks);
             }
             client.send_datagrams(messages, newest.tick, now);
         }
-        if turn == StateOutcome::Written && !is_partial {
+        if outcome == StateOutcome::Written && !is_partial {
             self.stream_sent = now;
         }
         let misfits = messages.take_misfits();
-        if answers.is_empty() && messages.is_empty() {
-            return UpdateResult { turn, send_calls: None, misfits, is_partial };
+        if acks.is_empty() && messages.is_empty() {
+            return UpdateResult { outcome, send_calls: None, misfits, is_partial };
         }
-        for message in answers.iter().chain(messages.iter()) {
-            client.endpoint.write_message(frames, message);
+        for message in acks.iter().chain(messages.iter()) {
+            client.format.write_message(frames, message);
         }
         let send_calls = Some(client.send(Frames::Borrowed(frames), now));
-        UpdateResult { turn, send_calls, misfits, is_partial }
+        UpdateResult { outcome, send_calls, misfits, is_partial }
     }
 
     /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal
     /// up to the tick `acked`.
-    fn relay<L: Transport>(
+    fn update_in_lockstep<L: Transport>(
         &mut self,
         client: &Client<L>,
         (gap, acked, is_behind): ((usize, u32), u32, bool),
-        (answers, messages): (&mut Messages, &mut Messages),
+        (acks, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
-        (budgets, now): (&AddressRateLimits, Duration),
+        (address_limits, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
-        let ClientFeed { lockstep_feed: relay, view, answers: pending, .. } = self;
+        let ClientFeed { lockstep_feed, view, pending_acks, .. } = self;
         let sends_before = client.sender.sends();
         if is_behind {
-            let (turn, misfits) = (StateOutcome::Deferred, Vec::new());
-            return UpdateResult { turn, send_calls: None, misfits, is_partial: false };
+            let (outcome, misfits) = (StateOutcome::Deferred, Vec::new());
+            return UpdateResult { outcome, send_calls: None, misfits, is_partial: false };
         }
-        pending.write(&client.endpoint.dialect, answers);
+        pending_acks.write(&client.format.dialect, acks);
         view.set_subject(client.joined.as_of(gap.1), client.spectated());
         replay_missed_events::<G, L>(client, view, gap, messages);
         let misfits = messages.take_misfits();
-        for message in answers.iter().chain(messages.iter()) {
-            client.endpoint.write_message(frames, message);
+        for message in acks.iter().chain(messages.iter()) {
+            client.format.write_message(frames, message);
         }
-        relay.write(client, (budgets, acked), frames, now);
+        lockstep_feed.write(client, (address_limits, acked), frames, now);
         client.send(Frames::Borrowed(frames), now);
         UpdateResult {
-            turn: StateOutcome::Written,
+            outcome: StateOutcome::Written,
             send_calls: Some(client.sender.sends() - sends_before),
             misfits,
             is_partial: false,

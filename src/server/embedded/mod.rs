@@ -64,7 +64,7 @@ pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     let mut games = REGISTERED.get().copied().into_iter().chain(EmbeddedGameFactory::all());
     match name {
         None => games.next(),
-        Some(name) => games.find(|kind| kind.about.name == name),
+        Some(name) => games.find(|kind| kind.info.name == name),
     }
 }
 
@@ -139,16 +139,16 @@ impl EmbeddedServer {
     /// The reason why the packet tables of the game are unusable.
     pub fn new(options: &Options, now: Duration) -> Result<EmbeddedServer, String> {
         let game = options.game;
-        let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
-        game.about.check_tables(&codes).map_err(|error| error.to_string())?;
-        let identity = (game.about.identity)(options.seed);
+        let codes = PacketTables::from_texts(game.info.tables).map_err(|error| error.to_string())?;
+        game.info.check_tables(&codes).map_err(|error| error.to_string())?;
+        let identity = (game.info.identity)(options.seed);
         let tick_hz = identity.tick_hz;
-        let mut dice = BotRng::new(u64::from(options.seed) ^ options.began_us);
+        let mut rng = BotRng::new(u64::from(options.seed) ^ options.began_us);
         let room = (game.new_room)(
             &identity,
             RoomOptions {
                 name: "".into(),
-                epoch: format!("{:016x}", dice.bits()),
+                epoch: format!("{:016x}", rng.bits()),
                 // The page and its server share one browser, which can read both.
                 secret: options.began_us,
                 rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
@@ -165,13 +165,13 @@ impl EmbeddedServer {
             began_us: options.began_us,
             ..HostState::new(game, codes, rooms, Capacity::default(), 1)
         };
-        let crowd_seed = dice.bits();
+        let crowd_seed = rng.bits();
         let mut bots: Vec<LocalBot> = Vec::new();
         for number in 0..options.bots.min(limits::EMBEDDED_BOTS) {
-            let seeds = (dice.bits(), options.bots, crowd_seed);
-            let game = (game.about, Arc::clone(&host.codes));
+            let seeds = (rng.bits(), options.bots, crowd_seed);
+            let game = (game.info, Arc::clone(&host.codes));
             let is_taken = |name: &str| bots.iter().any(|bot| bot.name.as_deref() == Some(name));
-            let name = names::choose(&mut dice, is_taken).map(str::to_owned);
+            let name = names::choose(&mut rng, is_taken).map(str::to_owned);
             let mut bot = LocalBot::new(game, number, seeds, options.keys);
             bot.name = name;
             bots.push(bot);
@@ -407,17 +407,17 @@ impl EmbeddedServer {
             recorded.push(TickRecord { tick: ticked.tick, checksum, frame, snapshot, published });
         }
         self.stats.players = ticked.published.players();
-        let HostState { workers, budgets, now, .. } = &mut self.host;
+        let HostState { workers, address_limits, now, .. } = &mut self.host;
         for worker in workers {
-            worker.push_tick(0, &ticked.published, ticked.answers.clone());
+            worker.push_tick(0, &ticked.published, ticked.acks.clone());
             if let Some(backlog) = worker.take_backlog(0) {
-                worker.run_pass(0, &backlog, *now, &mut DirectRunner(*now, budgets));
+                worker.run_pass(0, &backlog, *now, &mut DirectRunner(*now, address_limits));
             }
         }
         self.step_bots();
         for connection in self.connections.values_mut() {
             connection.end_if_closed(&self.host, &mut NoObserver);
-            connection.turn(&mut self.host, &mut NoObserver);
+            connection.poll(&mut self.host, &mut NoObserver);
         }
     }
 
@@ -460,8 +460,8 @@ impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
         self.0
     }
 
-    fn run(&mut self, _: &Client<MemoryTransport>, turn: &mut UpdateFn<'_>) -> bool {
-        turn(self.1);
+    fn run(&mut self, _: &Client<MemoryTransport>, update: &mut UpdateFn<'_>) -> bool {
+        update(self.1);
         true
     }
 }

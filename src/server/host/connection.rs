@@ -28,7 +28,7 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// One connection, from its first byte to its end. [`HostConnection::turn`] and
+/// One connection, from its first byte to its end. [`HostConnection::poll`] and
 /// [`HostConnection::on_disconnected`] release the slot once the connection is over; dropping the
 /// connection also releases it.
 pub struct HostConnection<T: HostTransport> {
@@ -48,7 +48,7 @@ enum ConnectionStage<T> {
     Client(Arc<Client<T>>),
     Inspector {
         session: Box<InspectorSession>,
-        turn: Duration,
+        next_send: Duration,
         number: u32,
     },
     /// The server's last bytes are queued or sent. Ends at the deadline, when the other end closes,
@@ -68,7 +68,7 @@ impl<T: HostTransport> HostConnection<T> {
     /// No slot is free, or the rate limit is exhausted.
     pub fn accept(address: SocketAddr, line: T, host: &HostState<T>) -> Result<HostConnection<T>, Refusal> {
         let prefix = AddressPrefix::from_ip(address.ip());
-        let admitted = admit_connection(&host.admission, &host.budgets, Some(prefix), host.now)?;
+        let admitted = admit_connection(&host.admission, &host.address_limits, Some(prefix), host.now)?;
         let stage = ConnectionStage::Head {
             reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)),
             raw: Vec::new(),
@@ -157,23 +157,23 @@ impl<T: HostTransport> HostConnection<T> {
             let epoch = &host.rooms[0].options.epoch;
             let session = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
             let number = permit.number() as u32;
-            self.stage = ConnectionStage::Inspector { session, turn: host.now, number };
+            self.stage = ConnectionStage::Inspector { session, next_send: host.now, number };
             self.receive_inspector(rest, host);
             return Ok(());
         }
         let (name, _) = split_room_path(head.path());
-        let (codes, budgets) = (&*host.codes, &host.budgets);
+        let (codes, address_limits) = (&*host.codes, &host.address_limits);
         let room = host.rooms.iter().find(|room| *room.options.name == *name);
-        let door = UpgradeCheck {
+        let upgrade_check = UpgradeCheck {
             origins: &[],
             codes,
             compression: host.compression.as_ref(),
             room,
             is_room_full: false,
-            budgets,
+            address_limits,
             is_stopping: false,
         };
-        let entry = door.accept(head, AddressPrefix::from_ip(self.address.ip()), permit, host.now)?;
+        let entry = upgrade_check.accept(head, AddressPrefix::from_ip(self.address.ip()), permit, host.now)?;
         self.enter(entry, raw, rest, host, observer);
         Ok(())
     }
@@ -190,8 +190,8 @@ impl<T: HostTransport> HostConnection<T> {
         let opened = Handshake {
             address: self.address,
             local: SocketAddr::from(LOCAL),
-            dialect: entry.endpoint.dialect.name().to_owned(),
-            json: entry.endpoint.is_json,
+            dialect: entry.format.dialect.name().to_owned(),
+            json: entry.format.is_json,
             request,
             response: entry.response.clone(),
         };
@@ -204,7 +204,7 @@ impl<T: HostTransport> HostConnection<T> {
         match begun {
             Ok(()) if rest.is_empty() => {}
             Ok(()) => self.receive_client(&client, rest, host, observer),
-            Err(ending) => self.end(&client, ending, host, observer),
+            Err(reason) => self.end(&client, reason, host, observer),
         }
     }
 
@@ -215,8 +215,8 @@ impl<T: HostTransport> HostConnection<T> {
         host: &HostState<T>,
         observer: &mut impl HostObserver<T>,
     ) {
-        if let Err(ending) = observer.receive(host, client, bytes) {
-            self.end(client, ending, host, observer);
+        if let Err(reason) = observer.receive(host, client, bytes) {
+            self.end(client, reason, host, observer);
         }
     }
 
@@ -224,11 +224,11 @@ impl<T: HostTransport> HostConnection<T> {
     fn end(
         &mut self,
         client: &Arc<Client<T>>,
-        ending: DisconnectReason,
+        reason: DisconnectReason,
         host: &HostState<T>,
         observer: &mut impl HostObserver<T>,
     ) {
-        client.close(ending, host.now);
+        client.close(reason, host.now);
         observer.leave_world(host, client);
         self.end_stage(Some(Arc::clone(client)), host.now);
     }
@@ -277,7 +277,7 @@ impl<T: HostTransport> HostConnection<T> {
     /// Releases the slot, and removes a client after the end of its connection.
     fn finish(&mut self, host: &mut HostState<T>) {
         if let ConnectionStage::Ended { client: Some(client), .. } = &self.stage {
-            let rule = client.sender.ending().as_ref().map_or("peer_lost", DisconnectReason::name);
+            let rule = client.sender.disconnect_reason().as_ref().map_or("peer_lost", DisconnectReason::name);
             let record =
                 ObservedRecord { at: host.now, tick: client.room.tick(), what: ObservedKind::Ended(rule) };
             host.clients.inspector_queues.push(client.id, None, &record);
@@ -295,15 +295,15 @@ impl<T: HostTransport> HostConnection<T> {
     /// end from its next read.
     pub fn end_if_closed(&mut self, host: &HostState<T>, observer: &mut impl HostObserver<T>) {
         if let ConnectionStage::Client(client) = &self.stage
-            && let Some(ending) = client.sender.ending()
+            && let Some(reason) = client.sender.disconnect_reason()
         {
             let client = Arc::clone(client);
-            self.end(&client, ending, host, observer);
+            self.end(&client, reason, host, observer);
         }
     }
 
     /// Polls the deadlines and an inspector's queue.
-    pub fn turn(&mut self, host: &mut HostState<T>, observer: &mut impl HostObserver<T>) {
+    pub fn poll(&mut self, host: &mut HostState<T>, observer: &mut impl HostObserver<T>) {
         let is_past_deadline = self.is_past_deadline(host.now);
         match &mut self.stage {
             ConnectionStage::Head { reader, .. } if is_past_deadline => {
@@ -313,7 +313,7 @@ impl<T: HostTransport> HostConnection<T> {
                     self.finish(host);
                 }
             }
-            ConnectionStage::Inspector { .. } => self.turn_inspector(host),
+            ConnectionStage::Inspector { .. } => self.poll_inspector(host),
             ConnectionStage::Ended { .. } if is_past_deadline || self.line.is_aborted() => self.finish(host),
             ConnectionStage::Ended { client: Some(client), .. } => {
                 client.flush(host.now);
@@ -325,17 +325,17 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
-    fn turn_inspector(&mut self, host: &HostState<T>) {
-        let ConnectionStage::Inspector { session, turn, number } = &mut self.stage else { return };
-        if host.now < *turn {
+    fn poll_inspector(&mut self, host: &HostState<T>) {
+        let ConnectionStage::Inspector { session, next_send, number } = &mut self.stage else { return };
+        if host.now < *next_send {
             return;
         }
-        *turn = host.now + limits::INSPECTOR_SEND_INTERVAL;
+        *next_send = host.now + limits::INSPECTOR_SEND_INTERVAL;
         let tick = host.rooms[0].tick();
         for message in host.clients.inspector_queues.take(*number, host.now, tick) {
             session.send_observed(&message);
         }
-        if session.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
+        if session.poll(host.now, || [host.clients.list(), String::new()]).is_err() {
             self.close_inspector(host);
         }
     }
@@ -362,9 +362,9 @@ impl<T: HostTransport> HostConnection<T> {
     }
 
     /// Returns why the session of the client has ended.
-    pub fn ending(&self) -> Option<DisconnectReason> {
+    pub fn disconnect_reason(&self) -> Option<DisconnectReason> {
         match &self.stage {
-            ConnectionStage::Ended { client: Some(client), .. } => client.sender.ending(),
+            ConnectionStage::Ended { client: Some(client), .. } => client.sender.disconnect_reason(),
             _ => None,
         }
     }

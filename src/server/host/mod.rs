@@ -126,9 +126,9 @@ pub struct HostState<T: HostTransport> {
     /// The slots for connections.
     pub admission: Arc<Admission>,
     /// Rate limits per address prefix.
-    pub budgets: AddressRateLimits,
+    pub address_limits: AddressRateLimits,
     /// Permits all clients, because it has no tokens.
-    pub guard: Authenticator,
+    pub authenticator: Authenticator,
     /// The clients.
     pub clients: HostClients<T>,
     /// The update workers.
@@ -151,8 +151,8 @@ impl<T: HostTransport> HostState<T> {
             codes: Arc::new(codes),
             compression: None,
             admission: Admission::new(capacity),
-            budgets: AddressRateLimits::new(true),
-            guard: Authenticator::default(),
+            address_limits: AddressRateLimits::new(true),
+            authenticator: Authenticator::default(),
             clients: HostClients::default(),
             workers: (0..workers).map(worker).collect(),
             rooms,
@@ -169,8 +169,8 @@ impl<T: HostTransport> HostState<T> {
         let queues = &self.clients.inspector_queues;
         ClientDriver {
             client,
-            budgets: &self.budgets,
-            guard: &self.guard,
+            address_limits: &self.address_limits,
+            authenticator: &self.authenticator,
             read_time: client.read_time(self.now),
             is_observed: queues.is_inspected(client.id),
             on_event: |event: DriverEvent<'_>| {

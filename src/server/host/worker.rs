@@ -38,12 +38,12 @@ impl<T: Transport> HostWorker<T> {
         &mut self,
         room: usize,
         published: &Arc<dyn DynTick>,
-        answers: Option<Arc<CommandAcks>>,
+        acks: Option<Arc<CommandAcks>>,
     ) {
         let published = Arc::clone(published);
         match &mut self.parts[room].backlog {
-            Some(backlog) => backlog.push(published, answers),
-            empty => *empty = Some(Backlog::new(published, answers)),
+            Some(backlog) => backlog.push(published, acks),
+            empty => *empty = Some(Backlog::new(published, acks)),
         }
     }
 

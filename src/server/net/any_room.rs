@@ -65,21 +65,21 @@ pub fn enter(
     host: &Arc<ServerState>,
     head: &RequestHead,
     address: SocketAddr,
-    door: &UpgradeCheck<'_>,
+    upgrade_check: &UpgradeCheck<'_>,
     (wanted, is_relayed): (&RoomConditions, bool),
 ) -> Result<Placement, Refusal> {
     let (name, _) = routes::split_room_path(head.path());
     let created = || rooms_on_demand::can_create(host, name).then(|| host.room());
     let of_path = host.rooms.find(name).or_else(created);
-    let (accepted, endpoint) =
-        UpgradeCheck { room: of_path.as_ref().map(|room| &room.handle), ..*door }.check(head)?;
-    let Some(of_path) = of_path.filter(|_| !door.is_stopping) else {
+    let (accepted, format) =
+        UpgradeCheck { room: of_path.as_ref().map(|room| &room.handle), ..*upgrade_check }.check(head)?;
+    let Some(of_path) = of_path.filter(|_| !upgrade_check.is_stopping) else {
         return Err(Refusal::from_rule(503, "stopping"));
     };
     drain::check(host)?;
-    let closed = |breach| Refusal::closed(accepted.response.clone(), &endpoint, breach);
+    let closed = |close_reason| Refusal::closed(accepted.response.clone(), &format, close_reason);
     let admit = || rooms_on_demand::admit(host, head, address).map_err(closed);
-    let (game, prefix) = (of_path.handle.about, AddressPrefix::from_ip(address.ip()));
+    let (game, prefix) = (of_path.handle.game, AddressPrefix::from_ip(address.ip()));
     if let Some(elsewhere) =
         (!is_relayed).then(|| placement::any_elsewhere(host, game.name, wanted)).flatten()
     {

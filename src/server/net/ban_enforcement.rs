@@ -13,7 +13,7 @@ pub fn close_clients(host: &ServerState, prefix: AddressPrefix) -> usize {
     let now = host.now();
     for client in &theirs {
         client.player().map(|player| client.room.remove_player_of(client.id, player, now));
-        client.close(DisconnectReason::Breach(CloseReason::Banned), now);
+        client.close(DisconnectReason::Closed(CloseReason::Banned), now);
     }
     for room in host.rooms.all() {
         room.handle.remove_suspended(prefix, now);

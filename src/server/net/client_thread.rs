@@ -113,7 +113,7 @@ impl ClientThread {
         }
         match received {
             Ok(()) => self.start(),
-            Err(ending) => self.end(ending),
+            Err(reason) => self.end(reason),
         }
     }
 
@@ -139,8 +139,8 @@ impl ClientThread {
         // The first bytes were read with a timeout. From here on the update worker enforces the
         // deadlines.
         let is_ready = self.stream.set_read_timeout(None).is_ok();
-        let ending = if is_ready { self.read_loop() } else { DisconnectReason::PeerLost };
-        self.end(ending);
+        let reason = if is_ready { self.read_loop() } else { DisconnectReason::PeerLost };
+        self.end(reason);
     }
 
     /// Reads until either side ends the connection. Returns the reason.
@@ -155,8 +155,8 @@ impl ClientThread {
                 Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
                 Err(_) => Err(DisconnectReason::PeerLost),
             };
-            if let Err(ending) = received {
-                return ending;
+            if let Err(reason) = received {
+                return reason;
             }
         }
     }
@@ -176,12 +176,12 @@ impl ClientThread {
 
     /// Closes the connection for this reason, or for an earlier one of the server.
     #[inline(never)] // Keeps the end off the stack while the client plays.
-    fn end(&mut self, ending: DisconnectReason) {
+    fn end(&mut self, reason: DisconnectReason) {
         let ClientThread { host, stream, client, rule, .. } = self;
-        client.close(ending.clone(), host.now());
-        let ending = client.sender.ending().unwrap_or(ending);
-        *rule = ending.name();
-        log_disconnect(host, client, &ending);
+        client.close(reason.clone(), host.now());
+        let reason = client.sender.disconnect_reason().unwrap_or(reason);
+        *rule = reason.name();
+        log_disconnect(host, client, &reason);
         // The player leaves the world before the queue is flushed.
         client.leave_world(host.now());
         flush_and_drain(ClientEvents { host, client }, stream);
@@ -212,21 +212,21 @@ impl<'a> ClientEvents<'a> {
         host.clients.add(client.id, Arc::clone(client));
         client.transport.client_count().inc();
         if host.is_stopping() {
-            client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
+            client.close(DisconnectReason::Closed(CloseReason::GoingAway), host.now());
         }
         // If the room ended before the client was registered, that end did not close this client.
         if client.room.is_over() {
             let is_ending = client.transport.room.is_ending();
-            let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
-            client.close(DisconnectReason::Breach(breach), host.now());
+            let close_reason = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
+            client.close(DisconnectReason::Closed(close_reason), host.now());
         }
         // A ban closes only the connections of registered clients. This check is for a client that
         // was admitted before the ban and registered after it.
         if host.admission.is_banned(client.prefix()) {
-            client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
+            client.close(DisconnectReason::Closed(CloseReason::Banned), host.now());
         }
-        if let Err(ending) = self.driver().begin() {
-            client.close(ending, host.now());
+        if let Err(reason) = self.driver().begin() {
+            client.close(reason, host.now());
         }
         // From here on the client receives updates.
         host.worker_queues[host.worker_of(client.id)].push_client(Arc::clone(client));
@@ -256,9 +256,9 @@ impl<'a> ClientEvents<'a> {
         let ClientEvents { host, client } = self;
         ClientDriver {
             client,
-            budgets: host.budgets(),
+            address_limits: host.address_limits(),
             // A bot of the server needs no token.
-            guard: if client.transport.is_bot() { &host.bots.authenticator } else { &host.authenticator },
+            authenticator: if client.transport.is_bot() { &host.bots.authenticator } else { &host.authenticator },
             read_time: client.read_time(host.now()),
             is_observed: host.tap.has_subscriber(client.id),
             on_event: move |event: DriverEvent<'_>| self.record(event),
@@ -358,20 +358,20 @@ pub fn receive_datagram(
         Ok(received) => received,
         Err(_) => {
             host.metrics.panics.inc();
-            client.close(DisconnectReason::Breach(CloseReason::InternalError), host.now());
+            client.close(DisconnectReason::Closed(CloseReason::InternalError), host.now());
             Ok(())
         }
     }
 }
 
-fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {
-    let (rule, tick) = (ending.name(), client.room.tick());
+fn log_disconnect(host: &ServerState, client: &TcpClient, reason: &DisconnectReason) {
+    let (rule, tick) = (reason.name(), client.room.tick());
     let player = client.player().map_or(0, |player| player.0);
-    if let Some(code) = ending.close_code() {
+    if let Some(code) = reason.close_code() {
         Metrics::count(&host.metrics.closed, "rule", rule);
-        info!(client = client.id, player, tick, rule, code = code.get(), "disconnected client: {ending}");
+        info!(client = client.id, player, tick, rule, code = code.get(), "disconnected client: {reason}");
     } else {
-        info!(client = client.id, player, tick, "client left: {ending}");
+        info!(client = client.id, player, tick, "client left: {reason}");
     }
 }
 

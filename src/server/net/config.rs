@@ -131,7 +131,7 @@ impl ServerConfig {
             bind,
             games,
             game,
-            identity: (game.about.identity)(1),
+            identity: (game.info.identity)(1),
             update_hz: 30,
             foreign_update_hz: 10,
             rooms_on_demand: 0,

@@ -149,7 +149,7 @@ fn count_further_request(host: &ServerState, address: SocketAddr, count: u32) ->
         return Ok(());
     }
     let prefix = AddressPrefix::from_ip(address.ip());
-    let taken = host.budgets().take(prefix, LimitedAction::Connection, host.now());
+    let taken = host.address_limits().take(prefix, LimitedAction::Connection, host.now());
     taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))
 }
 
@@ -198,8 +198,8 @@ fn upgrade(
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
 ) -> Result<AfterResponse, Refusal> {
-    let (entry, hosted, presence) = match accept_client(host, head, address, permit)? {
-        Accepted::Here(entry, hosted, presence) => (*entry, hosted, presence),
+    let (entry, room, presence) = match accept_client(host, head, address, permit)? {
+        Accepted::Here(entry, room, presence) => (*entry, room, presence),
         Accepted::Elsewhere(owner, owner_stream) => {
             info!(%address, to = owner.address, "a client is relayed");
             relay::run(
@@ -216,9 +216,9 @@ fn upgrade(
         return Ok(AfterResponse::Closed);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
-    let AcceptedClient { room, endpoint, response, .. } = &entry;
-    let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
-    info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
+    let AcceptedClient { room: handle, format, response, .. } = &entry;
+    let (dialect, json) = (format.dialect.name(), format.is_json);
+    info!(client = id, %address, room = room.label(), dialect, json, "client connected");
     if !entry.declined.is_empty() {
         let (offered, known) = (&*entry.declined, SUBPROTOCOLS.join(", "));
         info!(client = id, offered, known, "{}", handshake::DECLINED);
@@ -226,12 +226,12 @@ fn upgrade(
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // Captures record the connection as it is, with the proxy as the peer.
     relay::remove_header(&mut raw);
-    hosted.redact_name(&mut raw);
-    let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
-    let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
-    host.tap.record_open(source, &hosted.run(), what);
+    room.redact_name(&mut raw);
+    let what = EventKind::opened((peer, local), handle.game, (dialect, json), raw, response.clone());
+    let source = EventSource { client: id, player: 0, at: now, tick: handle.tick() };
+    host.tap.record_open(source, &room.run(), what);
     let stream = ClientStream::Socket(Arc::clone(stream));
-    let transport = host.transport((id, &entry.endpoint), hosted, stream);
+    let transport = host.transport((id, &entry.format), room, stream);
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), transport, entry, now)), presence))
 }
 
@@ -252,28 +252,28 @@ fn accept_client(
 ) -> Result<Accepted, Refusal> {
     let (name, _) = routes::split_room_path(head.path());
     let prefix = AddressPrefix::from_ip(address.ip());
-    let door = UpgradeCheck {
+    let upgrade_check = UpgradeCheck {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
         compression: host.compression.as_ref(),
         room: None,
         is_room_full: false,
-        budgets: host.budgets(),
+        address_limits: host.address_limits(),
         is_stopping: host.is_stopping(),
     };
     // Enters before the checks, so that only one of two simultaneous clients gets the last slot.
     let wanted = any_room::conditions(head)?;
     let is_relayed = relay::client_address(host, head)?.is_some();
     let mut placed = match &wanted {
-        Some(wanted) => Some(any_room::enter(host, head, address, &door, (wanted, is_relayed))?),
+        Some(wanted) => Some(any_room::enter(host, head, address, &upgrade_check, (wanted, is_relayed))?),
         None => host.rooms.enter(name).map(Placement::Here),
     };
-    if placed.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
+    if placed.is_none() && rooms_on_demand::can_create(host, name) && !upgrade_check.is_stopping {
         // Checked before the room is created: a request that would be refused must not create one.
-        let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
+        let (accepted, format) = UpgradeCheck { room: Some(&host.room().handle), ..upgrade_check }.check(head)?;
         let admit = || {
             rooms_on_demand::admit(host, head, address)
-                .map_err(|breach| Refusal::closed(accepted.response.clone(), &endpoint, breach))
+                .map_err(|close_reason| Refusal::closed(accepted.response.clone(), &format, close_reason))
         };
         placed = Some(match &host.cluster {
             Some(cluster) => placement::place(host, cluster, (name, prefix, is_relayed), admit)?,
@@ -285,27 +285,27 @@ fn accept_client(
     }
     let entered = match placed {
         Some(Placement::Elsewhere(owner, stream)) => {
-            door.admit_client(prefix, permit, host.now())?;
+            upgrade_check.admit_client(prefix, permit, host.now())?;
             return Ok(Accepted::Elsewhere(owner, stream));
         }
         Some(Placement::Here(joined)) => Some(joined),
         None => None,
     };
-    let (hosted, presence) = entered.unzip();
+    let (room, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
-    let door =
-        UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_room_full: is_full, ..door };
-    drain::check_upgrade(host, head, address, &door)?;
-    let mut entry = door.accept(head, prefix, permit, host.now())?;
+    let upgrade_check =
+        UpgradeCheck { room: room.as_ref().map(|room| &room.handle), is_room_full: is_full, ..upgrade_check };
+    drain::check_upgrade(host, head, address, &upgrade_check)?;
+    let mut entry = upgrade_check.accept(head, prefix, permit, host.now())?;
     entry.is_local = !is_relayed && access::is_local_request(head, address, &host.config.trusted_proxies);
-    let entered = hosted.zip(presence.flatten());
-    let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
+    let entered = room.zip(presence.flatten());
+    let (room, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
     if wanted.is_some() {
-        any_room::add_header(&mut entry.response, &hosted);
+        any_room::add_header(&mut entry.response, &room);
     }
-    hosted.wake();
-    bots::make_room(host, &hosted);
-    Ok(Accepted::Here(Box::new(entry), hosted, presence))
+    room.wake();
+    bots::make_room(host, &room);
+    Ok(Accepted::Here(Box::new(entry), room, presence))
 }
 
 /// Replaces the peer's IP address with the client's, as named by a trusted proxy. The port remains
@@ -327,7 +327,7 @@ fn resolve_client_address(
     // The listener has already counted connections that do not come from a trusted proxy.
     if forwarded::is_trusted(proxies, peer) {
         let taken =
-            host.budgets().take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
+            host.address_limits().take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(())
@@ -343,7 +343,7 @@ fn resolve_relayed_address(
     let (relay, prefix) = (AddressPrefix::from_ip(address.ip()), AddressPrefix::from_ip(client));
     address.set_ip(client);
     permit.move_to_address(prefix)?;
-    host.budgets().refund(relay, LimitedAction::Connection);
-    let taken = host.budgets().take(prefix, LimitedAction::Connection, host.now());
+    host.address_limits().refund(relay, LimitedAction::Connection);
+    let taken = host.address_limits().take(prefix, LimitedAction::Connection, host.now());
     taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))
 }

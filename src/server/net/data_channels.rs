@@ -87,12 +87,12 @@ impl DataChannels {
         let certificate = self.certificate.as_ref().ok_or(NO_CHANNEL_TEXT)?;
         let credentials = IceCredentials::new(connection, os::random());
         let answer = |credentials| offer.answer(credentials, certificate.fingerprint(), address);
-        let (text, shown) = (answer(&credentials), answer(&credentials.redacted()));
+        let (text, redacted) = (answer(&credentials), answer(&credentials.redacted()));
         let peer = Arc::new(Mutex::new(Peer::new(&offer, credentials, Arc::clone(certificate))));
         let mut channels = self.channels.lock();
         channels.peers.insert(connection, peer);
         self.count.store(channels.peers.len(), Ordering::Release);
-        Ok(ChannelAnswer { text, shown })
+        Ok(ChannelAnswer { text, redacted })
     }
 
     /// Closes a channel.
@@ -253,7 +253,7 @@ mod tests {
         let mut browser = TestBrowser::new(9, Instant::now());
         let answer = channels.open(CONNECTION, &browser.offer(), address(1)).expect("a good offer");
         assert!(!channels.is_empty() && answer.text.contains("a=ice-ufrag:c0000007"));
-        assert_eq!(answer.shown.len(), answer.text.len());
+        assert_eq!(answer.redacted.len(), answer.text.len());
         let record = browser.take_packets(Instant::now()).remove(0);
         let early = channels.receive(&record, address(9), |_, _| panic!("a response"));
         assert_eq!(early.err(), Some(WebRtcError::DtlsUnknownAddress));

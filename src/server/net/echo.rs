@@ -219,14 +219,14 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, upgraded: &Upgraded) -> io:
     }
     let mut output = Vec::new();
     let began = Instant::now();
-    let (life, pauses) = (Deadlines::new(false, Duration::ZERO), Pauses::default());
+    let (deadlines, pauses) = (Deadlines::new(false, Duration::ZERO), Pauses::default());
     conn.receive(&upgraded.early_bytes);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
         if events > 0 {
             // Only a complete message or control frame resets the idle timeout. Otherwise a peer
             // could hold its slot forever by sending single bytes.
-            life.alive(began.elapsed());
+            deadlines.alive(began.elapsed());
         }
         // 7. Writes all replies before a deadline. A client that does not read them is closed.
         write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
@@ -249,9 +249,9 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, upgraded: &Upgraded) -> io:
         let patience = if conn.is_between_messages() { limits::IDLE_TIMEOUT } else { shared.message_time() };
         let now = began.elapsed();
         pauses.note(now);
-        match life.poll(now, patience, pauses.recorded_slack(now)) {
+        match deadlines.poll(now, patience, pauses.recorded_slack(now)) {
             DueAction::Ping => conn.send_ping(b""),
-            DueAction::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
+            DueAction::Close(close_reason) => conn.close(CloseCode::INTERNAL_ERROR, close_reason.name()),
             DueAction::Nothing(_) | DueAction::Abort => {}
         }
     }

@@ -71,6 +71,6 @@ impl ServerState {
     fn admit_address(&self, address: SocketAddr) -> Result<Admitted, Refusal> {
         let is_proxy = forwarded::is_trusted(&self.config.trusted_proxies, address.ip());
         let prefix = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
-        admit_connection(&self.admission, self.budgets(), prefix, self.now())
+        admit_connection(&self.admission, self.address_limits(), prefix, self.now())
     }
 }

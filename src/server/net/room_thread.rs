@@ -77,9 +77,9 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
 
 /// Closes the connections of a run's clients. A client that is not registered yet checks by itself
 /// whether its room has ended.
-fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
+fn close_all(host: &ServerState, room: &RunningRoom, close_reason: &CloseReason) {
     for client in host.clients.all().iter().filter(|client| client.transport.room.number == room.number) {
-        client.close(DisconnectReason::Breach(*breach), host.now());
+        client.close(DisconnectReason::Closed(*close_reason), host.now());
     }
 }
 
@@ -243,7 +243,7 @@ pub fn tick(
         }
     } else {
         for queue in &host.worker_queues {
-            queue.push_tick(room.number, Arc::clone(&ticked.published), (ticked.answers.clone(), 0));
+            queue.push_tick(room.number, Arc::clone(&ticked.published), (ticked.acks.clone(), 0));
         }
     }
     room.metrics.ticks.inc();
@@ -257,14 +257,14 @@ fn note_scores(host: &ServerState, room: &Arc<RunningRoom>, ticked: &dyn DynTick
     if room.is_private() {
         return;
     }
-    let least = host.data().best_of_day(room.game()).map_or(0, |best| best.score);
+    let min = host.data().best_of_day(room.game()).map_or(0, |best| best.score);
     let is_bot = |player| match room.handle.seat(player) {
         Some(Seat::Connected(client)) => {
             host.clients.get(client).is_some_and(|client| client.transport.is_bot())
         }
         _ => false,
     };
-    let better = ticked.scores().into_iter().filter(|(.., score)| *score > least);
+    let better = ticked.scores().into_iter().filter(|(.., score)| *score > min);
     let best = better.filter(|(player, ..)| !is_bot(*player)).max_by_key(|(.., score)| *score);
     if let Some((_, name, score)) = best {
         host.data().note_score(room.game(), &name, score);
@@ -318,17 +318,17 @@ fn record_tick(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
 
 /// Logs the status line of a room with clients: the room's metrics, then the server's.
 fn log_status(host: &ServerState, room: &RunningRoom) {
-    let (metrics, figures) = (&host.metrics, &room.metrics);
-    if figures.clients.get() == 0 {
+    let (metrics, room_metrics) = (&host.metrics, &room.metrics);
+    if room_metrics.clients.get() == 0 {
         return;
     }
     info!(
         room = room.label(),
         tick = room.handle.tick(),
-        clients = figures.clients.get(),
+        clients = room_metrics.clients.get(),
         players = room.players(),
-        late = figures.late_ticks.get(),
-        skipped = figures.skipped_ticks.get(),
+        late = room_metrics.late_ticks.get(),
+        skipped = room_metrics.skipped_ticks.get(),
         sent_bytes = metrics.sent_bytes(),
         client_updates = metrics.client_updates.get(),
         update_sends = metrics.update_sends.get(),

@@ -69,7 +69,7 @@ pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     ) {
         Ok(Permission::Anyone | Permission::Holder(_)) => Ok(()),
         Ok(Permission::Spectator) | Err(CloseReason::TokenMissing) => Err(CloseReason::RoomTokenMissing),
-        Err(breach) => Err(breach),
+        Err(close_reason) => Err(close_reason),
     }
 }
 
@@ -133,7 +133,7 @@ pub fn join_any_or_create(
     if let AnyRoom::Entered(room, permit) = host.rooms.enter_any(game.name, wanted, None).map_err(refused)? {
         return Ok((room, Some(permit)));
     }
-    if host.config.rooms_on_demand == 0 || host.room().handle.about.name != game.name {
+    if host.config.rooms_on_demand == 0 || host.room().handle.game.name != game.name {
         return Err(none());
     }
     admit()?;
@@ -157,8 +157,8 @@ pub fn join_any_or_create(
 /// that a link to an ended room does not lead to another one.
 fn new_name() -> String {
     let bits: [u8; NEW_NAME_CHARS] = os::random();
-    let sign = |byte: &u8| char::from(NEW_NAME_ALPHABET[usize::from(*byte) % NEW_NAME_ALPHABET.len()]);
-    format!("room-{}", bits.iter().map(sign).collect::<String>())
+    let ch = |byte: &u8| char::from(NEW_NAME_ALPHABET[usize::from(*byte) % NEW_NAME_ALPHABET.len()]);
+    format!("room-{}", bits.iter().map(ch).collect::<String>())
 }
 
 /// A room to create.
@@ -218,7 +218,7 @@ pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, R
 fn create_reserved(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
     let NewRoom { reservation, creator, wanted, lease } = new;
     if !is_recovery(host, reservation.path_name()) {
-        let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
+        let taken = host.address_limits().take(creator, LimitedAction::Room, host.now());
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
     }
     let mut core = new_core(host, &reservation, lease)?;
@@ -263,7 +263,7 @@ fn new_core(
     lease: Option<RoomLease>,
 ) -> Result<Box<TcpRoom>, Refusal> {
     let like = host.room();
-    let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
+    let game = TcpGameFactory::find(&host.config.games, like.handle.game).unwrap_or(host.config.game);
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
     let options =
         RoomConfig { name: reservation.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };

@@ -63,23 +63,23 @@ impl SelfCheckThread {
         (dialect, is_json): (&str, bool),
         response: &[u8],
     ) {
-        let (Some(dialect), Some(hosted)) =
+        let (Some(dialect), Some(running)) =
             (host.config.codes.dialect(dialect), host.rooms.find(&event.room))
         else {
             return;
         };
-        let endpoint = WireFormat::new(dialect, is_json);
+        let format = WireFormat::new(dialect, is_json);
         // A restarted room has the same name as its previous run.
-        self.rooms.retain(|name, room| *name != event.room || Arc::ptr_eq(room.room(), &hosted.handle));
+        self.rooms.retain(|name, room| *name != event.room || Arc::ptr_eq(room.room(), &running.handle));
         if !self.rooms.contains_key(&event.room) {
             // The journal is read uncompressed.
-            let room = SelfCheck::new(&hosted.handle, endpoint.clone());
+            let room = SelfCheck::new(&running.handle, format.clone());
             self.rooms.extend(room.map(|room| (Arc::clone(&event.room), room)));
         }
         if let Some(room) = self.rooms.get_mut(&event.room) {
             let before = room.counts();
             let compression = MessageCompression::observed(response);
-            room.on_open(event.client, &WireFormat { compression, ..endpoint });
+            room.on_open(event.client, &WireFormat { compression, ..format });
             log_findings(host, before, room);
         }
     }

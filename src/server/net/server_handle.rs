@@ -254,7 +254,7 @@ impl ServerHandle {
             host.connections.abort(number);
         }
         for client in host.clients.all() {
-            client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
+            client.close(DisconnectReason::Closed(CloseReason::GoingAway), host.now());
         }
         host.bots.wake();
         if let Some(bots) = self.bots_thread.take() {
@@ -304,9 +304,9 @@ fn check_rooms(config: &ServerConfig, handles: &[Arc<RoomHandle>]) -> io::Result
         let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
     }
-    let is_known = |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
+    let is_known = |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.game).is_some();
     if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
-        let rule = format!("the game {} is not among the games of this server", other.about.name);
+        let rule = format!("the game {} is not among the games of this server", other.game.name);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
     }
     let max_rooms = handles.len().saturating_add(config.rooms_on_demand);

@@ -74,8 +74,8 @@ pub struct ServerState {
     pub recorder: Recorder,
     /// Decides which connections get a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits shared by the clients of one address: see [`ServerState::budgets`].
-    budgets: AddressRateLimits,
+    /// Rate limits shared by the clients of one address: see [`ServerState::address_limits`].
+    address_limits: AddressRateLimits,
     /// One queue per update worker.
     pub worker_queues: Vec<ClientWorkerQueue>,
     /// All running rooms.
@@ -120,20 +120,20 @@ impl ServerState {
         let events = ServerEvents::new(config.on_event.clone());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
-        let hosted = Arc::new(Rooms::default());
+        let running_rooms = Arc::new(Rooms::default());
         for room in rooms {
-            tap.add_room(&hosted.add(room, &metrics, Duration::ZERO).run());
+            tap.add_room(&running_rooms.add(room, &metrics, Duration::ZERO).run());
         }
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
-        let to_rouse = Arc::clone(&hosted);
-        tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
+        let to_wake = Arc::clone(&running_rooms);
+        tap.set_world_request_hook(Box::new(move || to_wake.wake_all()));
         for prefix in config.data.bans() {
             if admission.ban(prefix).is_none() {
                 warn!("the ban of {prefix} in the database is ignored, because the list of bans is full");
             }
         }
         ServerState {
-            budgets: AddressRateLimits::new(config.address_rate_limits),
+            address_limits: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
             compression: config.compression.then(Arc::default),
             config,
@@ -146,7 +146,7 @@ impl ServerState {
             recorder,
             admission,
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
-            rooms: hosted,
+            rooms: running_rooms,
             room_threads: RoomThreads::default(),
             cluster,
             lanes,
@@ -184,9 +184,9 @@ impl ServerState {
 
     /// Returns the rate limits shared by the clients of one address, after recording the suspended
     /// time so far.
-    pub fn budgets(&self) -> &AddressRateLimits {
-        self.budgets.note_suspended(self.suspended.time());
-        &self.budgets
+    pub fn address_limits(&self) -> &AddressRateLimits {
+        self.address_limits.note_suspended(self.suspended.time());
+        &self.address_limits
     }
 
     /// Returns the state that is not a world.

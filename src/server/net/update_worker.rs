@@ -52,7 +52,7 @@ impl UpdateWorker<'_> {
         for client in newcomers.iter() {
             let room = &client.transport.room;
             // `ServerHandle::start_rooms` has checked that the server has the game of each room.
-            if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.about) {
+            if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.game) {
                 self.audiences.entry(room.number).or_insert_with(game.new_update_group);
             }
         }
@@ -120,15 +120,15 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         now
     }
 
-    fn run(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &TcpClient, update: &mut UpdateFn<'_>) -> bool {
         let host = self.host;
-        let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(host.budgets()))) else {
+        let Ok(result) = catch_unwind(AssertUnwindSafe(|| update(host.address_limits()))) else {
             host.metrics.panics.inc();
-            client.close(DisconnectReason::Breach(CloseReason::InternalError), host.now());
+            client.close(DisconnectReason::Closed(CloseReason::InternalError), host.now());
             return false;
         };
-        let Some(served) = served else { return true };
-        for misfit in &served.misfits {
+        let Some(result) = result else { return true };
+        for misfit in &result.misfits {
             host.metrics.misfits.inc();
             if let Some(times) = host.misfits.is_due(misfit.packet, host.now()) {
                 let (room, packet, reason) = (client.transport.room.label(), misfit.packet, &*misfit.why);
@@ -141,10 +141,10 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
                 );
             }
         }
-        if served.turn == StateOutcome::Deferred {
+        if result.outcome == StateOutcome::Deferred {
             host.metrics.updates_deferred.inc();
         }
-        if let Some(sends) = served.send_calls {
+        if let Some(sends) = result.send_calls {
             self.updates += 1;
             self.sends += sends;
             self.record_update(client);

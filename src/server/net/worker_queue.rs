@@ -47,7 +47,7 @@ impl<Newcomer> WorkerQueue<Newcomer> {
         &self,
         room: u64,
         tick: Arc<dyn DynTick>,
-        (answers, unacked): (impl IntoIterator<Item = Arc<CommandAcks>>, u32),
+        (acks, unacked): (impl IntoIterator<Item = Arc<CommandAcks>>, u32),
     ) {
         let mut state = self.state.lock();
         if !state.has_clients {
@@ -56,10 +56,10 @@ impl<Newcomer> WorkerQueue<Newcomer> {
         let backlog = match state.backlogs.entry(room) {
             Entry::Occupied(backlog) => {
                 let backlog = backlog.into_mut();
-                backlog.push(tick, answers);
+                backlog.push(tick, acks);
                 backlog
             }
-            Entry::Vacant(place) => place.insert(Backlog::new(tick, answers)),
+            Entry::Vacant(place) => place.insert(Backlog::new(tick, acks)),
         };
         backlog.unacked_ticks = unacked;
         drop(state);

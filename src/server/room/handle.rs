@@ -56,7 +56,7 @@ pub struct RoomConfig {
 #[derive(Debug)]
 pub struct RoomHandle {
     /// The game.
-    pub about: &'static GameInfo,
+    pub game: &'static GameInfo,
     /// The settings.
     pub options: RoomConfig,
     /// The parameters of the world.
@@ -71,7 +71,7 @@ pub struct RoomHandle {
     viewers: AtomicUsize,
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
-    pub(super) intake: Mutex<HandleState>,
+    pub(super) state: Mutex<HandleState>,
     /// Whether a client that can request missed events has connected since the start of the room.
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
@@ -128,7 +128,7 @@ impl RoomHandle {
     pub fn new(info: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
         let identity = world.identity();
         let ahead = max_lead_ticks(identity.tick_hz);
-        let intake = HandleState {
+        let state = HandleState {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
             // These seats have no keys yet, so no client can resume them.
             seats: Seats::restore(world.players(), Duration::ZERO),
@@ -139,7 +139,7 @@ impl RoomHandle {
             queries: Vec::new(),
         };
         RoomHandle {
-            about: info,
+            game: info,
             lockstep: Journal::new(options.lockstep, identity.tick_hz),
             options,
             identity,
@@ -147,7 +147,7 @@ impl RoomHandle {
             has_ended: AtomicBool::new(false),
             viewers: AtomicUsize::new(0),
             lost_seats: AtomicU32::new(0),
-            intake: Mutex::new(intake),
+            state: Mutex::new(state),
             stores_events: AtomicBool::new(false),
             missed_events: Mutex::default(),
             properties: SharedProperties::default(),
@@ -167,7 +167,7 @@ impl RoomHandle {
     /// Marks the room as closed, and drops its queries without a result.
     pub fn mark_ended(&self) {
         self.has_ended.store(true, Ordering::Release);
-        self.intake.lock().queries.clear();
+        self.state.lock().queries.clear();
     }
 
     /// Queues a player's command from this connection with [`Inbox::push`]. If the server has just
@@ -180,30 +180,30 @@ impl RoomHandle {
         &self,
         from: (AddressPrefix, u64),
         command: RawCommand,
-        intended: Option<u32>,
+        target_tick: Option<u32>,
         slack: Duration,
     ) -> Result<(), InboxRejection> {
-        let intake = &mut *self.intake.lock();
-        if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
+        let state = &mut *self.state.lock();
+        if state.seats.get(command.player) == Some(Seat::Connected(from.1)) {
             if !slack.is_zero() {
-                intake.inbox.make_room(&command);
+                state.inbox.make_room(&command);
             }
-            return intake.inbox.push(from, command, intended);
+            return state.inbox.push(from, command, target_tick);
         }
         let reason = InboxRejection::TakenOver;
-        intake.inbox.reject(from, command.sequence, reason.name());
+        state.inbox.reject(from, command.sequence, reason.name());
         Err(reason)
     }
 
     /// Queues the ack of a command that was rejected before it reached the inbox.
     pub fn reject(&self, from: (AddressPrefix, u64), sequence: u64, reason: &'static str) {
-        self.intake.lock().inbox.reject(from, sequence, reason);
+        self.state.lock().inbox.reject(from, sequence, reason);
     }
 
     /// Queues related operator commands for the same tick, so that no client sees only some of
     /// them.
     pub fn push_operator(&self, actions: Vec<EncodedAction>) {
-        self.intake.lock().inbox.push_operator(actions);
+        self.state.lock().inbox.push_operator(actions);
     }
 
     /// Joins a client. The client resumes the seat of its key unless the player of this seat has
@@ -222,139 +222,139 @@ impl RoomHandle {
         now: Duration,
         entered: impl FnOnce(JoinOutcome) -> Vec<EncodedAction>,
     ) -> Option<JoinOutcome> {
-        let intake = &mut *self.intake.lock();
+        let state = &mut *self.state.lock();
         let JoinAttempt { key, connection, from } = client;
-        if let Some(player) = key.and_then(|key| self.resume_seat(intake, key, client)) {
-            let taken_at = intake.keys.taken_at(player).unwrap_or_default();
+        if let Some(player) = key.and_then(|key| self.resume_seat(state, key, client)) {
+            let taken_at = state.keys.taken_at(player).unwrap_or_default();
             let back = JoinOutcome {
                 player,
                 is_resumed: true,
-                from_tick: intake.inbox.settled_tick(),
+                from_tick: state.inbox.settled_tick(),
                 taken_at_tick: taken_at,
             };
             drop(entered(back));
             return Some(back);
         }
-        let player = intake.seats.assign(connection, now)?;
+        let player = state.seats.assign(connection, now)?;
         if let Some(key) = key {
-            intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
-            intake.last_keys.insert(player, key);
+            state.keys.insert(KeyedSeat { key, player, from }, self.tick());
+            state.last_keys.insert(player, key);
         }
         let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at_tick: self.tick() };
-        intake.inbox.push_operator(entered(new));
+        state.inbox.push_operator(entered(new));
         Some(new)
     }
 
-    fn resume_seat(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
-        let player = intake.keys.player(key)?;
-        let before = intake.seats.take_over(player, client.connection)?;
+    fn resume_seat(&self, state: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
+        let player = state.keys.player(key)?;
+        let before = state.seats.take_over(player, client.connection)?;
         let mut actions = Vec::new();
         if let Seat::Connected(before) = before {
-            intake.evicted.insert(before);
-            self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
-            intake.inbox.drop_player_commands(player);
-            actions.push((self.about.disconnect)(player));
+            state.evicted.insert(before);
+            self.lost_seats.store(state.evicted.len() as u32, Ordering::Relaxed);
+            state.inbox.drop_player_commands(player);
+            actions.push((self.game.disconnect)(player));
         }
-        match (self.about.reconnect)(player) {
+        match (self.game.reconnect)(player) {
             Some(action) => actions.push(action),
-            None => drop(intake.resumed.insert(player)),
+            None => drop(state.resumed.insert(player)),
         }
         if !actions.is_empty() {
-            let ticket = intake.inbox.push_operator(actions);
-            intake.inbox.delay_player_commands(player, ticket.tick);
+            let ticket = state.inbox.push_operator(actions);
+            state.inbox.delay_player_commands(player, ticket.tick);
         }
         #[cfg(not(target_family = "wasm"))]
-        intake.keys.learn(key, player);
-        intake.last_keys.insert(player, key);
-        intake.keys.mark_connected(player, client.from);
+        state.keys.learn(key, player);
+        state.last_keys.insert(player, key);
+        state.keys.mark_connected(player, client.from);
         Some(player)
     }
 
     /// Returns whether a connection has lost its seat to another one and must be closed.
     pub fn has_lost_seat(&self, connection: u64) -> bool {
-        self.lost_seats.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
+        self.lost_seats.load(Ordering::Relaxed) > 0 && self.state.lock().evicted.contains(&connection)
     }
 
     /// Makes a player leave in the next tick, connected or not, and invalidates its key. Returns
     /// the previous seat, or `None` if there is no such player.
     pub fn dismiss(&self, player: PlayerId, now: Duration) -> Option<Seat> {
-        self.intake.lock().remove_player(player, now)
+        self.state.lock().remove_player(player, now)
     }
 
     /// Makes the player of this connection leave, unless another connection has its seat. Returns
     /// whether it leaves.
     pub fn remove_player_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
-        let intake = &mut *self.intake.lock();
-        let is_its = intake.seats.get(player) == Some(Seat::Connected(connection));
-        is_its && intake.remove_player(player, now).is_some()
+        let state = &mut *self.state.lock();
+        let is_its = state.seats.get(player) == Some(Seat::Connected(connection));
+        is_its && state.remove_player(player, now).is_some()
     }
 
     /// Makes all suspended players of an address prefix leave.
     pub fn remove_suspended(&self, from: AddressPrefix, now: Duration) {
-        let intake = &mut *self.intake.lock();
-        for player in intake.keys.suspended_of(from) {
-            intake.remove_player(player, now);
+        let state = &mut *self.state.lock();
+        for player in state.keys.suspended_of(from) {
+            state.remove_player(player, now);
         }
     }
 
     /// Returns whether a player that has not left has this key.
     pub fn has_seat(&self, key: SeatKey) -> bool {
-        self.intake.lock().keys.player(key).is_some()
+        self.state.lock().keys.player(key).is_some()
     }
 
     /// Removes the key of this connection's seat, so that it cannot be resumed.
     pub fn forget_key(&self, player: PlayerId, connection: u64) {
-        let mut intake = self.intake.lock();
-        if intake.seats.get(player) == Some(Seat::Connected(connection)) {
-            intake.keys.remove(player);
+        let mut state = self.state.lock();
+        if state.seats.get(player) == Some(Seat::Connected(connection)) {
+            state.keys.remove(player);
         }
     }
 
     /// Removes a connection from its seat, and drops the player's queued commands. With a key, the
     /// seat is suspended; otherwise the player leaves.
     pub fn disconnect(&self, player: PlayerId, connection: u64, now: Duration) {
-        let intake = &mut *self.intake.lock();
-        if intake.evicted.remove(&connection) {
-            self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
+        let state = &mut *self.state.lock();
+        if state.evicted.remove(&connection) {
+            self.lost_seats.store(state.evicted.len() as u32, Ordering::Relaxed);
         }
-        if intake.seats.get(player) != Some(Seat::Connected(connection)) {
+        if state.seats.get(player) != Some(Seat::Connected(connection)) {
             return;
         }
-        intake.inbox.drop_player_commands(player);
-        intake.suspend_seat(player, now, &self.options, self.about);
+        state.inbox.drop_player_commands(player);
+        state.suspend_seat(player, now, &self.options, self.game);
     }
 
     /// Returns the seat of a player.
     pub fn seat(&self, player: PlayerId) -> Option<Seat> {
-        self.intake.lock().seats.get(player)
+        self.state.lock().seats.get(player)
     }
 
     /// Returns [`Seats::counts`], and the number of queued commands of players.
     pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
-        let intake = self.intake.lock();
-        (intake.seats.counts(), intake.inbox.waiting())
+        let state = self.state.lock();
+        (state.seats.counts(), state.inbox.waiting())
     }
 
     /// Returns the number of suspended seats that a client can resume.
     pub fn suspended_seats(&self) -> usize {
-        self.intake.lock().keys.suspended()
+        self.state.lock().keys.suspended()
     }
 
     /// Returns whether a tick would do nothing: no seat is taken, and no command or query is
     /// queued.
     pub fn is_idle(&self) -> bool {
-        let intake = self.intake.lock();
-        let [taken, ..] = intake.seats.counts();
-        taken == 0 && intake.queries.is_empty() && intake.inbox.is_empty()
+        let state = self.state.lock();
+        let [taken, ..] = state.seats.counts();
+        taken == 0 && state.queries.is_empty() && state.inbox.is_empty()
     }
 
     /// Returns the time on the server's clock before which the room needs no tick: the deadline of
     /// the first suspended seat, or [`Duration::MAX`]. Returns `None` if a client plays or
     /// something is queued.
     pub fn idle_until(&self) -> Option<Duration> {
-        let intake = self.intake.lock();
-        let has_nothing = intake.queries.is_empty() && intake.inbox.is_empty();
-        has_nothing.then(|| intake.seats.idle_until()).flatten()
+        let state = self.state.lock();
+        let has_nothing = state.queries.is_empty() && state.inbox.is_empty();
+        has_nothing.then(|| state.seats.idle_until()).flatten()
     }
 
     /// Counts a client to which each tick may be sent, or no longer.
@@ -379,7 +379,7 @@ impl RoomHandle {
     /// these events: no client in the room supports it, seats are not suspended, or no seat has a
     /// key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
-        let may_come_back = || self.intake.lock().keys.iter().next().is_some();
+        let may_come_back = || self.state.lock().keys.iter().next().is_some();
         if !self.stores_events.load(Ordering::Relaxed)
             || self.options.resume_time.is_zero()
             || !may_come_back()
@@ -419,12 +419,12 @@ impl RoomHandle {
     /// Returns the players whose seats were resumed since the last call, in a game without a
     /// command for that.
     pub(crate) fn take_resumed(&self) -> BTreeSet<PlayerId> {
-        std::mem::take(&mut self.intake.lock().resumed)
+        std::mem::take(&mut self.state.lock().resumed)
     }
 
     /// Returns the key of a player's seat, also a key that can no longer be resumed.
     pub(crate) fn key_of(&self, player: PlayerId) -> Option<SeatKey> {
-        self.intake.lock().last_keys.get(&player).copied()
+        self.state.lock().last_keys.get(&player).copied()
     }
 
     /// Queues an operator command, and queries its outcome: `Err` with the name of the reason if it
@@ -444,11 +444,11 @@ impl RoomHandle {
         question: impl FnOnce(&mut Inbox, Sender<A>) -> RoomQuery,
     ) -> Result<Receiver<A>, QueryQueueFull> {
         let (answer, answered) = mpsc::channel();
-        let intake = &mut *self.intake.lock();
-        if intake.queries.len() >= limits::MAX_ROOM_QUERIES {
+        let state = &mut *self.state.lock();
+        if state.queries.len() >= limits::MAX_ROOM_QUERIES {
             return Err(QueryQueueFull);
         }
-        intake.queries.push(question(&mut intake.inbox, answer));
+        state.queries.push(question(&mut state.inbox, answer));
         Ok(answered)
     }
 
@@ -461,15 +461,15 @@ impl RoomHandle {
         batch: &mut TickCommands,
         margins: &mut [i16],
     ) -> Vec<RoomQuery> {
-        let intake = &mut *self.intake.lock();
-        while let Some(player) = intake.seats.next_expired(now) {
-            intake.inbox.push_operator(vec![(self.about.leave)(player)]);
+        let state = &mut *self.state.lock();
+        while let Some(player) = state.seats.next_expired(now) {
+            state.inbox.push_operator(vec![(self.game.leave)(player)]);
         }
-        intake.inbox.drain(tick, batch, margins);
+        state.inbox.drain(tick, batch, margins);
         let is_later =
             |question: &RoomQuery| matches!(question, RoomQuery::Outcome(ticket, _) if ticket.tick > tick);
-        let (later, queries) = std::mem::take(&mut intake.queries).into_iter().partition(is_later);
-        intake.queries = later;
+        let (later, queries) = std::mem::take(&mut state.queries).into_iter().partition(is_later);
+        state.queries = later;
         queries
     }
 
@@ -479,12 +479,12 @@ impl RoomHandle {
         let rejected = stepped.rejected.iter().filter_map(|rejected| rejected.joining);
         let mut over = stepped.departed.iter().copied().chain(rejected).peekable();
         if over.peek().is_some() {
-            let mut intake = self.intake.lock();
+            let mut state = self.state.lock();
             for player in over {
-                intake.seats.release(player, now);
-                intake.keys.remove(player);
-                intake.last_keys.remove(&player);
-                intake.resumed.remove(&player);
+                state.seats.release(player, now);
+                state.keys.remove(player);
+                state.last_keys.remove(&player);
+                state.resumed.remove(&player);
             }
         }
         self.tick.store(tick, Ordering::Relaxed);

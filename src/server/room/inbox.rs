@@ -131,7 +131,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a player's command for `max(intended, next)`, at most `max_lead_ticks` ahead and not
+    /// Queues a player's command for `max(target_tick, next)`, at most `max_lead_ticks` ahead and not
     /// before the player's previous command. If that tick is full, the command moves to the
     /// following one. `from` is the connection that has the player's seat, with its address prefix.
     ///
@@ -142,10 +142,10 @@ impl Inbox {
         &mut self,
         from: (AddressPrefix, u64),
         command: RawCommand,
-        intended: Option<u32>,
+        target_tick: Option<u32>,
     ) -> Result<(), InboxRejection> {
         let sequence = command.sequence;
-        let queued = self.enqueue(from, command, intended);
+        let queued = self.enqueue(from, command, target_tick);
         queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
     }
 
@@ -209,12 +209,12 @@ impl Inbox {
         &mut self,
         (address, connection): (AddressPrefix, u64),
         command: RawCommand,
-        intended: Option<u32>,
+        target_tick: Option<u32>,
     ) -> Result<(), InboxRejection> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
         let latest = next.saturating_add(self.max_lead_ticks);
-        let tick = match intended {
+        let tick = match target_tick {
             Some(tick) => tick.clamp(next, latest),
             None => next.saturating_add(self.delay_ticks),
         };
@@ -229,7 +229,7 @@ impl Inbox {
         self.add(player, tick, (address, connection), command);
         self.queued += 1;
         *self.by_address.entry(address).or_default() += 1;
-        if let Some(tick) = intended {
+        if let Some(tick) = target_tick {
             let margin = i64::from(tick) - i64::from(next);
             let margin = margin.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
             self.margins.insert(player, margin);

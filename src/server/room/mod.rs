@@ -73,7 +73,7 @@ pub struct TickResult {
     /// The published state and events.
     pub published: Arc<dyn DynTick>,
     /// Acks for commands, by connection.
-    pub answers: Option<Arc<CommandAcks>>,
+    pub acks: Option<Arc<CommandAcks>>,
     /// The command frame, if requested. Also `None` if the commands exceed a frame, which the inbox
     /// prevents.
     pub frame: Option<Arc<[u8]>>,
@@ -196,7 +196,7 @@ impl<G: Game> Room<G> {
                 *margin = 0;
             }
         }
-        let answers = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
+        let acks = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
         let player_events = match wants.player_events {
             true => self.player_events.after_step(&self.stepped, &self.handle),
             false => Vec::new(),
@@ -213,11 +213,11 @@ impl<G: Game> Room<G> {
         if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {
             self.handle.record_missed_events(&*published);
         }
-        self.answer(queries, &*published, snapshot.as_ref());
+        self.send_results(queries, &*published, snapshot.as_ref());
         TickResult {
             tick,
             published,
-            answers,
+            acks,
             frame,
             membership_changes: changes,
             player_events,
@@ -244,7 +244,7 @@ impl<G: Game> Room<G> {
 
     fn snapshot(&self) -> Arc<WorldSnapshot> {
         Arc::new(WorldSnapshot {
-            info: self.handle.about,
+            info: self.handle.game,
             tick: self.world.tick(),
             identity: self.world.identity(),
             rules_hash: G::rules_hash(),
@@ -253,7 +253,7 @@ impl<G: Game> Room<G> {
         })
     }
 
-    fn answer(
+    fn send_results(
         &self,
         queries: Vec<RoomQuery>,
         published: &dyn DynTick,
@@ -262,14 +262,14 @@ impl<G: Game> Room<G> {
         for question in queries {
             // The send fails if the operator no longer waits for the result. This is not an error.
             match question {
-                RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
-                RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
-                RoomQuery::Outcome(ticket, answer) => {
+                RoomQuery::Roster(result) => drop(result.send(published.roster())),
+                RoomQuery::Snapshot(result) => drop(snapshot.map(|one| result.send(Arc::clone(one)))),
+                RoomQuery::Outcome(ticket, result) => {
                     let mut rejected = self.stepped.rejected.iter();
                     let rejection = rejected.find(|rejected| {
                         rejected.player == PlayerId::OPERATOR && rejected.sequence == ticket.sequence
                     });
-                    let _ = answer.send(rejection.map_or(Ok(()), |rejected| Err(rejected.reason)));
+                    let _ = result.send(rejection.map_or(Ok(()), |rejected| Err(rejected.reason)));
                 }
             }
         }

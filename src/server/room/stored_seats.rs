@@ -15,14 +15,14 @@ impl RoomHandle {
     /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
     /// surplus players leave at once.
     pub fn restore_seats(&self, keys: &[KeyedSeat], now: Duration) {
-        let intake = &mut *self.intake.lock();
+        let state = &mut *self.state.lock();
         for keyed in keys {
             let player = keyed.player;
             // Keys of players that are not in the world are ignored.
-            if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
-                intake.keys.insert(*keyed, self.tick());
-                intake.last_keys.insert(player, keyed.key);
-                intake.suspend_seat(player, now, &self.options, self.about);
+            if matches!(state.seats.get(player), Some(Seat::Suspended { .. })) {
+                state.keys.insert(*keyed, self.tick());
+                state.last_keys.insert(player, keyed.key);
+                state.suspend_seat(player, now, &self.options, self.game);
             }
         }
     }
@@ -32,29 +32,29 @@ impl RoomHandle {
 impl RoomHandle {
     /// Registers the seats of a recovered journal, as [`RoomHandle::restore_seats`] does with keys.
     pub fn restore_hashed_seats(&self, seats: &[HashedSeat], now: Duration) {
-        let intake = &mut *self.intake.lock();
+        let state = &mut *self.state.lock();
         for seat in seats {
             // Seats of players that are not in the world are ignored.
-            if matches!(intake.seats.get(seat.player), Some(Seat::Suspended { .. })) {
-                intake.keys.insert_hashed(*seat, self.tick());
-                intake.suspend_seat(seat.player, now, &self.options, self.about);
+            if matches!(state.seats.get(seat.player), Some(Seat::Suspended { .. })) {
+                state.keys.insert_hashed(*seat, self.tick());
+                state.suspend_seat(seat.player, now, &self.options, self.game);
             }
         }
     }
 
     /// Starts to record changes of seats.
     pub fn record_seat_changes(&self) {
-        self.intake.lock().keys.record_changes();
+        self.state.lock().keys.record_changes();
     }
 
     /// Returns the changes of seats since the last call. Call it after a tick: the seats of all
     /// joins in this tick are then included.
     pub fn take_seat_changes(&self) -> Vec<SeatChange> {
-        self.intake.lock().keys.take_changes()
+        self.state.lock().keys.take_changes()
     }
 
     /// Returns the seats that clients can resume.
     pub fn hashed_seats(&self) -> Vec<HashedSeat> {
-        self.intake.lock().keys.hashed_seats()
+        self.state.lock().keys.hashed_seats()
     }
 }

@@ -53,17 +53,17 @@ pub(crate) enum PollResult {
 }
 
 /// Reads what the server has sent, and passes each binary message.
-pub(crate) fn poll_end(link: &mut ClientConnection, on_message: impl FnMut(&[u8])) -> PollResult {
-    let result = next_result(link, on_message);
+pub(crate) fn poll_end(connection: &mut ClientConnection, on_message: impl FnMut(&[u8])) -> PollResult {
+    let result = next_result(connection, on_message);
     // The pongs and close frames of the connection are discarded, because a misbehaving client
     // sends neither.
-    link.drain_output(&mut Vec::new());
+    connection.drain_output(&mut Vec::new());
     result
 }
 
-fn next_result(link: &mut ClientConnection, mut on_message: impl FnMut(&[u8])) -> PollResult {
+fn next_result(connection: &mut ClientConnection, mut on_message: impl FnMut(&[u8])) -> PollResult {
     loop {
-        return match link.next_event() {
+        return match connection.next_event() {
             Ok(None) => PollResult::Nothing,
             Ok(Some(ClientEvent::Open)) => PollResult::Opened,
             Ok(Some(ClientEvent::Binary(message))) => {
@@ -81,11 +81,11 @@ fn next_result(link: &mut ClientConnection, mut on_message: impl FnMut(&[u8])) -
     }
 }
 
-pub(crate) fn read(mut stream: &TcpStream, link: &mut ClientConnection) -> io::Result<()> {
+pub(crate) fn read(mut stream: &TcpStream, connection: &mut ClientConnection) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     match stream.read(&mut buffer) {
-        Ok(0) => link.receive_eof(),
-        Ok(count) => link.receive(&buffer[..count]),
+        Ok(0) => connection.receive_eof(),
+        Ok(count) => connection.receive(&buffer[..count]),
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
         Err(error) => return Err(error),
     }

@@ -46,7 +46,7 @@ pub enum Ending {
 }
 
 /// Creates a bot with this agent on a new connection.
-pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
+pub fn bot(connection: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
     let checked = MeasuringObserver {
         name: agent.name().to_owned(),
         updated: None,
@@ -55,13 +55,13 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
         measurements: Measurements::new(),
     };
     let agent = RoundTripAgent::new(agent, Arc::clone(&dialect));
-    Bot::new(link, dialect, agent, checked)
+    Bot::new(connection, dialect, agent, checked)
 }
 
 /// Creates a bot with this agent on a new connection. The bot continues the measurements of
 /// `before`, the bot that it replaces.
 pub fn returning(
-    link: ClientConnection,
+    connection: ClientConnection,
     dialect: Arc<Dialect>,
     agent: Box<dyn Agent>,
     before: &mut CheckingBot,
@@ -69,7 +69,7 @@ pub fn returning(
     let mut tally = std::mem::take(&mut before.observer.measurements);
     tally.stats.add(&before.agent.take_stats());
     tally.round_trips.merge(&before.agent.take_round_trips());
-    let mut bot = bot(link, dialect, agent);
+    let mut bot = bot(connection, dialect, agent);
     bot.observer.measurements = tally;
     bot
 }
@@ -167,7 +167,7 @@ pub(super) mod tests {
     /// A bot that stands still, before its upgrade request.
     pub fn unconnected_bot(dialect: &Arc<Dialect>) -> CheckingBot {
         let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = ClientConnection::new("localhost:3000", "/", has_hello(dialect), keys);
+        let connection = ClientConnection::new("localhost:3000", "/", has_hello(dialect), keys);
         let spec = BotSpec {
             index: 3,
             count: 4,
@@ -179,7 +179,7 @@ pub(super) mod tests {
             is_checking: true,
             dialect: Arc::clone(dialect),
         };
-        bot(link, Arc::clone(dialect), Moo::INFO.agent(&spec).unwrap())
+        bot(connection, Arc::clone(dialect), Moo::INFO.agent(&spec).unwrap())
     }
 
     #[test]

@@ -78,7 +78,7 @@ struct CrowdState<'a> {
 
 impl CrowdState<'_> {
     /// Creates a connection to the endpoint of a dialect.
-    fn link(&self, dialect: &Dialect, reconnects: &Reconnects) -> ClientConnection {
+    fn connection(&self, dialect: &Dialect, reconnects: &Reconnects) -> ClientConnection {
         let url = self.plan.url.clone().with_dialect_path(self.plan.game.paths, dialect.name());
         let (target, keys) = (reconnects.with_key(&url.target), dial::random_keys());
         ClientConnection::new(&url.authority(), &target, has_hello(dialect), keys).with_compression()
@@ -172,13 +172,13 @@ impl<'a> BotThread<'a> {
     /// Runs the bots of the thread to the end. Returns their measurements for each dialect.
     fn run(mut self) -> io::Result<Vec<CrowdReport>> {
         let begins = loop {
-            self.turn()?;
+            self.poll()?;
             if let Some(begins) = self.begins() {
                 break begins;
             }
         };
         while self.now() < begins {
-            self.turn()?;
+            self.poll()?;
         }
         for member in &mut self.members {
             checking_bot::begin(&mut member.bot);
@@ -186,7 +186,7 @@ impl<'a> BotThread<'a> {
         }
         let ends = begins + self.shared.plan.time;
         while self.now() < ends && !self.are_all_over() {
-            self.turn()?;
+            self.poll()?;
             self.cut_connections(begins, ends);
         }
         let measured = self.now().min(ends).saturating_sub(begins);
@@ -238,7 +238,7 @@ impl<'a> BotThread<'a> {
     }
 
     /// Connects some bots, reads all arrived bytes, and lets the bots act when it is time.
-    fn turn(&mut self) -> io::Result<()> {
+    fn poll(&mut self) -> io::Result<()> {
         for _ in 0..DIALS_AT_ONCE {
             if let Some(index) = self.unconnected.pop() {
                 self.dial(index)?;
@@ -281,11 +281,11 @@ impl<'a> BotThread<'a> {
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
         let reconnects = Reconnects::new(plan.reconnects.map(|_| dial::random_keys().upgrade));
-        let link = self.shared.link(&dialect, &reconnects);
+        let connection = self.shared.connection(&dialect, &reconnects);
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
         };
-        let mut bot = checking_bot::bot(link, dialect, agent);
+        let mut bot = checking_bot::bot(connection, dialect, agent);
         bot.observer.is_resuming = reconnects.has_key();
         if plan.lane {
             bot.use_lane();
@@ -328,8 +328,8 @@ impl<'a> BotThread<'a> {
                 Ok(stream) => {
                     let stream = Arc::new(stream);
                     self.poller.add(&stream, at)?;
-                    let link = self.shared.link(&dialect, &member.reconnects);
-                    member.reconnects.reconnect(&mut member.bot, link, dialect, agent);
+                    let connection = self.shared.connection(&dialect, &member.reconnects);
+                    member.reconnects.reconnect(&mut member.bot, connection, dialect, agent);
                     (member.stream, member.unsent) = (Some(stream), Outgoing::default());
                     member.datagrams = BotDatagrams::default();
                     if plan.lane {

@@ -64,8 +64,8 @@ impl Reconnects {
     /// Appends the resume key to the target of an upgrade request.
     pub fn with_key(&self, target: &str) -> String {
         let Some(key) = &self.key else { return target.to_owned() };
-        let sign = if target.contains('?') { '&' } else { '?' };
-        format!("{target}{sign}{KEY_FIELD}={key}")
+        let separator = if target.contains('?') { '&' } else { '?' };
+        format!("{target}{separator}{KEY_FIELD}={key}")
     }
 
     /// Handles the end of the bot's connection. Returns whether the bot will reconnect.
@@ -102,7 +102,7 @@ impl Reconnects {
     pub fn reconnect(
         &mut self,
         bot: &mut CheckingBot,
-        link: ClientConnection,
+        connection: ClientConnection,
         dialect: Arc<Dialect>,
         mut agent: Box<dyn Agent>,
     ) {
@@ -111,7 +111,7 @@ impl Reconnects {
             agent.tolerate(Tolerance::Resumed);
         }
         let is_stop = self.reason == SERVER_AWAY;
-        *bot = checking_bot::returning(link, dialect, agent, bot);
+        *bot = checking_bot::returning(connection, dialect, agent, bot);
         bot.observer.measurements.returns += u64::from(is_stop);
         bot.observer.is_resuming = self.has_key();
     }

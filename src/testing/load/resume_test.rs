@@ -120,7 +120,7 @@ impl ResumeReport {
 /// A connection, and the time at which it was started.
 struct TestConnection {
     stream: TcpStream,
-    link: ClientConnection,
+    connection: ClientConnection,
     unsent: Outgoing,
     since: Instant,
     is_first: bool,
@@ -178,14 +178,14 @@ impl ResumeTest<'_> {
     fn connect(&mut self, index: usize, is_first: bool) -> io::Result<()> {
         let Plan { url, source, .. } = self.plan;
         let stream = dial::connect(self.to, Some(source.group_address(index)))?;
-        let sign = if url.target.contains('?') { '&' } else { '?' };
-        let target = format!("{}{sign}inspect_key={:032x}", url.target, index + 1);
-        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
+        let separator = if url.target.contains('?') { '&' } else { '?' };
+        let target = format!("{}{separator}inspect_key={:032x}", url.target, index + 1);
+        let mut connection = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
         let mut unsent = Outgoing::default();
-        link.drain_output(unsent.bytes());
+        connection.drain_output(unsent.bytes());
         let since = Instant::now();
         self.clients[index].line =
-            Some(TestConnection { stream, link, unsent, since, is_first, is_settled: false });
+            Some(TestConnection { stream, connection, unsent, since, is_first, is_settled: false });
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl ResumeTest<'_> {
                 0 => {}
                 1 => client.older = Some(line.stream),
                 _ => {
-                    line.link.close_with(CloseCode::GOING_AWAY);
+                    line.connection.close_with(CloseCode::GOING_AWAY);
                     // The connection ends here, even if the server does not read the bytes.
                     let _ = line.flush();
                 }
@@ -256,7 +256,7 @@ impl ResumeTest<'_> {
         self.done.duplicates = players.len() - distinct.len();
         for line in self.clients.iter_mut().filter_map(|client| client.line.as_mut()) {
             line.is_settled = true;
-            line.link.close();
+            line.connection.close();
         }
         self.poll_all()?;
         Ok(self.done)
@@ -266,7 +266,7 @@ impl ResumeTest<'_> {
 impl TestConnection {
     /// Sends as many bytes as the kernel accepts.
     fn flush(&mut self) -> Result<(), Unread> {
-        self.link.drain_output(self.unsent.bytes());
+        self.connection.drain_output(self.unsent.bytes());
         self.unsent.write_to(&self.stream)
     }
 
@@ -278,11 +278,11 @@ impl TestConnection {
 
     /// Reads and processes the bytes that have arrived. `player` is the client's player.
     fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut ResumeReport) {
-        if let Err(error) = client::read(&self.stream, &mut self.link) {
+        if let Err(error) = client::read(&self.stream, &mut self.connection) {
             return self.give_up(&error.kind().to_string(), done);
         }
         loop {
-            let received = match self.link.next_event() {
+            let received = match self.connection.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => Some(hello()),
                 Ok(Some(ClientEvent::Binary(message))) => {
@@ -312,7 +312,7 @@ impl TestConnection {
                 Ok(Some(_)) => None,
                 Err(error) => return self.give_up(&error.to_string(), done),
             };
-            received.iter().for_each(|packet| self.link.send_binary(&packet.encode(dialect)));
+            received.iter().for_each(|packet| self.connection.send_binary(&packet.encode(dialect)));
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct ClientEnd {
     pub should_reconnect: bool,
     /// Time at which the connection is cut. Set only for a client with a resume key.
     cut_at: Option<Duration>,
-    dice: BotRng,
+    rng: BotRng,
     out: Vec<u8>,
     slow_until: Duration,
     acts: Duration,
@@ -58,9 +58,9 @@ pub struct ClientEnd {
 impl ClientEnd {
     /// Creates a client that starts at `now`. The client first sends the bytes `out`.
     pub fn new(wire: Arc<VirtualTcp>, who: ClientKind, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
-        let mut dice = BotRng::new(seed);
-        let seconds = |dice: &mut BotRng, least, most| {
-            now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
+        let mut rng = BotRng::new(seed);
+        let seconds = |rng: &mut BotRng, min, max| {
+            now + rng.between(Duration::from_secs(min), Duration::from_secs(max))
         };
         ClientEnd {
             tcp: wire,
@@ -72,16 +72,16 @@ impl ClientEnd {
             out,
             slow_until: Duration::ZERO,
             acts: now,
-            next_trouble: seconds(&mut dice, 5, 60),
-            leaves: seconds(&mut dice, 15, 240),
+            next_trouble: seconds(&mut rng, 5, 60),
+            leaves: seconds(&mut rng, 15, 240),
             is_leaving: false,
-            dice,
+            rng,
         }
     }
 
     /// Schedules a cut of the connection.
     pub fn schedule_disconnect(&mut self, now: Duration) {
-        self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
+        self.cut_at = Some(now + self.rng.between(Duration::from_secs(1), Duration::from_secs(20)));
     }
 
     /// Reads, acts and writes, and may start a network fault.
@@ -93,7 +93,7 @@ impl ClientEnd {
             return Ok(());
         }
         if now >= self.next_trouble {
-            self.next_trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
+            self.next_trouble = now + self.rng.between(Duration::from_secs(5), Duration::from_secs(60));
             self.start_network_fault(now, counts);
         }
         self.exchange_datagrams(now);
@@ -112,7 +112,7 @@ impl ClientEnd {
     fn exchange_datagrams(&mut self, now: Duration) {
         let ClientKind::Bot(bot) = &mut self.kind else { return };
         let udp = &self.tcp.udp;
-        if udp.step() && self.dice.below(NEW_LANE_ONE_IN) == 0 {
+        if udp.step() && self.rng.below(NEW_LANE_ONE_IN) == 0 {
             bot.request_lane();
         }
         while let Some(datagram) = udp.receive() {
@@ -166,11 +166,11 @@ impl ClientEnd {
 
     /// Cuts the connection in one of the ways in which real clients lose their connections.
     fn disconnect(&mut self, counts: &mut SimulationCounts) {
-        match self.dice.below(6) {
+        match self.rng.below(6) {
             0 | 1 => {
                 counts.add("cut: without a close frame");
                 self.has_finished = true;
-                if self.dice.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
+                if self.rng.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
             }
             2 => {
                 counts.add("cut: vanished");
@@ -214,7 +214,7 @@ impl ClientEnd {
     }
 
     fn start_network_fault(&mut self, now: Duration, counts: &mut SimulationCounts) {
-        let what = self.dice.below(10);
+        let what = self.rng.below(10);
         if what >= 6 || matches!(self.kind, ClientKind::Hostile(_)) && what >= 3 {
             return;
         }
@@ -222,19 +222,19 @@ impl ClientEnd {
         match what {
             0 | 1 => {
                 counts.add("line stalled");
-                let time = self.dice.between(Duration::from_millis(200), Duration::from_secs(7));
+                let time = self.rng.between(Duration::from_millis(200), Duration::from_secs(7));
                 self.tcp.stall_until(now + time);
             }
             2 => {
                 counts.add("slow reader");
-                self.slow_until = now + self.dice.between(Duration::from_secs(2), Duration::from_secs(12));
+                self.slow_until = now + self.rng.between(Duration::from_secs(2), Duration::from_secs(12));
                 self.tcp.set_buffer(SLOW_BUFFER_BYTES);
             }
             3 => {
                 counts.add("vanished");
                 // A small buffer blocks the server's sends. With a large buffer, the server only
                 // detects that the client sends nothing.
-                if self.dice.below(2) == 0 {
+                if self.rng.below(2) == 0 {
                     self.tcp.set_buffer(SLOW_BUFFER_BYTES);
                 }
                 self.tcp.disappear(false);
@@ -248,7 +248,7 @@ impl ClientEnd {
             _ => {
                 counts.add("left without a close frame");
                 self.has_finished = true;
-                if self.dice.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
+                if self.rng.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
             }
         }
     }
@@ -260,14 +260,14 @@ impl ClientEnd {
             self.tcp.set_buffer(BUFFER_BYTES);
         }
         if is_slow {
-            let most = self.dice.below(SLOW_BYTES) as usize;
-            return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
+            let max = self.rng.below(SLOW_BYTES) as usize;
+            return if max > 0 { self.read_once(max, now).map(drop) } else { Ok(()) };
         }
         // Sometimes reads a few small pieces first, which end at arbitrary bytes.
-        let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
+        let cuts = if self.rng.below(8) == 0 { self.rng.below(6) } else { 0 };
         for _ in 0..cuts {
-            let most = 1 + self.dice.below(120) as usize;
-            if !self.read_once(most, now)? {
+            let max = 1 + self.rng.below(120) as usize;
+            if !self.read_once(max, now)? {
                 return Ok(());
             }
             counts.add("messages split at any byte");
@@ -285,11 +285,11 @@ impl ClientEnd {
     }
 
     /// Reads once. Returns whether any bytes had arrived.
-    fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, InvariantFailure> {
+    fn read_once(&mut self, max: usize, now: Duration) -> Result<bool, InvariantFailure> {
         if self.has_finished {
             return Ok(false);
         }
-        let read = self.tcp.read(most);
+        let read = self.tcp.read(max);
         if let Some(place) = self.tcp.mismatch() {
             let detail = format!("received byte {place} differs from the queued one");
             return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));

@@ -44,7 +44,7 @@ const HELD_SEATS: u32 = 48;
 #[derive(Debug, Clone)]
 struct ClientVisit {
     index: usize,
-    spoken: ClientVariant,
+    variant: ClientVariant,
     target: String,
     has_key: bool,
     /// The client's behaviour in lockstep, if its dialect has lockstep.
@@ -62,7 +62,7 @@ pub struct ClientSlot {
     crowd: (usize, u64),
     rooms: usize,
     address: SocketAddr,
-    dice: BotRng,
+    rng: BotRng,
     /// The connections that have not ended, the newest last.
     sessions: Vec<ConnectionPair>,
     /// The client of the newest connection.
@@ -78,15 +78,15 @@ pub struct ClientSlot {
 impl ClientSlot {
     /// Creates a slot. Its first connection starts within 5 s.
     pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> ClientSlot {
-        let mut dice = BotRng::new(seed);
+        let mut rng = BotRng::new(seed);
         let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
         ClientSlot {
             number,
             crowd: (count, crowd_seed),
             rooms,
             address: SocketAddr::from((ip, 10_000 + number as u16)),
-            next: dice.between(Duration::ZERO, Duration::from_secs(5)),
-            dice,
+            next: rng.between(Duration::ZERO, Duration::from_secs(5)),
+            rng,
             sessions: Vec::new(),
             visit: None,
             is_resume: false,
@@ -124,7 +124,7 @@ impl ClientSlot {
         self.sessions.retain(|session| !session.is_over());
         if self.sessions.is_empty() && !self.is_resume {
             let most = if self.seats > 0 { Duration::from_millis(200) } else { Duration::from_secs(4) };
-            let pause = self.dice.between(Duration::from_millis(100), most);
+            let pause = self.rng.between(Duration::from_millis(100), most);
             self.next = self.next.max(now + pause);
         }
         Ok(())
@@ -134,16 +134,16 @@ impl ClientSlot {
     fn schedule_resume(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
         visit.received = marks;
-        self.is_resume = self.dice.below(8) > 0;
+        self.is_resume = self.rng.below(8) > 0;
         if !self.is_resume {
             return;
         }
-        let most = match self.dice.below(10) {
+        let most = match self.rng.below(10) {
             0..=5 => Duration::from_secs(2),
             6..=8 => MAX_ABSENCE / 2,
             _ => MAX_ABSENCE * 3 / 2,
         };
-        self.next = self.next.max(now + self.dice.between(Duration::ZERO, most));
+        self.next = self.next.max(now + self.rng.between(Duration::ZERO, most));
     }
 
     /// Whether the slot has no connection.
@@ -206,11 +206,11 @@ impl ClientSlot {
         if !is_resume {
             self.generation += 1;
         }
-        let least = Duration::from_millis(self.dice.below(60).into());
+        let min = Duration::from_millis(self.rng.below(60).into());
         let wire = VirtualTcp::new(
             &host.clock,
-            self.dice.bits(),
-            [least, least + Duration::from_millis(40)],
+            self.rng.bits(),
+            [min, min + Duration::from_millis(40)],
             host.net.as_ref(),
         );
         let kind = if is_resume { None } else { self.hostile() };
@@ -221,11 +221,11 @@ impl ClientSlot {
             Some(visit) => visit,
             None => self.visit(host, kind),
         };
-        let (name, _, is_json) = visit.spoken;
+        let (name, _, is_json) = visit.variant;
         let Some(dialect) = host.state.codes.dialect(name) else { return Ok(()) };
         let (who, out) = if let Some(kind) = kind {
             counts.add(kind.count_name());
-            let hostile = MisbehavingClient::new(kind, (host.game.about, dialect), self.dice.bits(), now);
+            let hostile = MisbehavingClient::new(kind, (host.game.info, dialect), self.rng.bits(), now);
             let request = hostile.request(&visit.target);
             (ClientKind::Hostile(Box::new(hostile)), request)
         } else {
@@ -240,7 +240,7 @@ impl ClientSlot {
             Some(lockstep_bot::LockstepBehavior::FalseChecksums) => self.separate_address(),
             _ => self.address(is_resume),
         };
-        let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
+        let mut client_end = ClientEnd::new(wire, who, out, self.rng.bits(), now);
         if visit.has_key {
             client_end.schedule_disconnect(now);
         }
@@ -250,8 +250,8 @@ impl ClientSlot {
         if is_resume {
             self.sessions.iter_mut().for_each(|session| session.is_followed = true);
         }
-        let ends = (client_end, address, self.dice.bits());
-        self.sessions.push(ConnectionPair::new(ends, visit.spoken, visit.received.clone(), (host, counts)));
+        let ends = (client_end, address, self.rng.bits());
+        self.sessions.push(ConnectionPair::new(ends, visit.variant, visit.received.clone(), (host, counts)));
         self.visit = Some(visit);
         Ok(())
     }
@@ -262,8 +262,8 @@ impl ClientSlot {
             self.seats -= 1;
             return Some(HostileKind::SeatHolders);
         }
-        let misbehaves = self.dice.below(MISBEHAVING_ONE_IN) == 0;
-        let kind = if misbehaves { self.dice.choose(&HostileKind::SIMULATED).copied() } else { None };
+        let misbehaves = self.rng.below(MISBEHAVING_ONE_IN) == 0;
+        let kind = if misbehaves { self.rng.choose(&HostileKind::SIMULATED).copied() } else { None };
         if kind == Some(HostileKind::SeatHolders) {
             self.seats = HELD_SEATS;
         }
@@ -272,10 +272,10 @@ impl ClientSlot {
 
     /// The address of the next connection.
     fn address(&mut self, is_resume: bool) -> SocketAddr {
-        if !is_resume || self.dice.below(ROAMING_ONE_IN) > 0 {
+        if !is_resume || self.rng.below(ROAMING_ONE_IN) > 0 {
             return self.address;
         }
-        let place = self.number as u32 * 16 + self.dice.below(16);
+        let place = self.number as u32 * 16 + self.rng.below(16);
         SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
     }
 
@@ -287,28 +287,28 @@ impl ClientSlot {
 
     /// Creates a new client.
     fn visit(&mut self, host: &SimServer, kind: Option<HostileKind>) -> ClientVisit {
-        let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
-        let (name, path, is_json) = spoken;
-        let room = match self.dice.below(self.rooms as u32) {
+        let variant = host.variants[(self.number + self.generation) % host.variants.len()];
+        let (name, path, is_json) = variant;
+        let room = match self.rng.below(self.rooms as u32) {
             0 => String::new(),
             _ if kind == Some(HostileKind::SeatHolders) => String::new(),
             room => format!("/r/room-{room}"),
         };
         let format = if is_json && kind.is_none() { "&format=json" } else { "" };
         let is_holder = kind == Some(HostileKind::SeatHolders);
-        let has_key = is_holder || kind.is_none() && self.dice.below(3) > 0;
+        let has_key = is_holder || kind.is_none() && self.rng.below(3) > 0;
         let key = match has_key {
-            true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),
+            true => format!("&inspect_key={:016x}{:016x}", self.rng.bits(), self.rng.bits()),
             false => String::new(),
         };
         // A separate generator keeps all other choices equal with and without lanes.
         let mut lane_dice = BotRng::new(self.crowd.1 << 32 ^ (self.number << 16 ^ self.generation) as u64);
         ClientVisit {
             index: self.number + 1_000 * self.generation,
-            spoken,
+            variant,
             target: format!("{room}{path}?dialect={name}{format}{key}"),
             has_key: has_key && !is_holder,
-            lockstep: in_lockstep(&mut BotRng::new(self.dice.bits())),
+            lockstep: in_lockstep(&mut BotRng::new(self.rng.bits())),
             has_lane: !is_json && lane_dice.below(100) < host.lanes_percent,
             received: BTreeSet::new(),
         }
@@ -322,9 +322,9 @@ impl ClientSlot {
     ) -> Result<SimCheckingBot, InvariantFailure> {
         let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
         let link = ClientConnection::new("localhost:3000", &visit.target, has_hello(&dialect), keys);
-        let seed = self.dice.bits();
+        let seed = self.rng.bits();
         let (count, crowd_seed) = self.crowd;
-        let (behavior, count) = match self.dice.below(WALKER_ONE_IN.0) {
+        let (behavior, count) = match self.rng.below(WALKER_ONE_IN.0) {
             0 => (BotBehavior::Walk, WALKER_ONE_IN.1),
             _ => (BotBehavior::Play, count),
         };
@@ -344,16 +344,16 @@ impl ClientSlot {
             is_checking: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };
-        let Some(mut agent): Option<Box<dyn Agent>> = host.game.about.agent(&part) else {
-            return Err(InvariantFailure::new("the game has bots", host.game.about.name));
+        let Some(mut agent): Option<Box<dyn Agent>> = host.game.info.agent(&part) else {
+            return Err(InvariantFailure::new("the game has bots", host.game.info.name));
         };
         agent.tolerate(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
-            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.injected_bug));
+            agent = Box::new(LockstepBot::new(host.game.info, part, agent, kind, host.models.injected_bug));
         }
         let bot_dialect = Arc::clone(&dialect);
         let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
-        bot.is_json = visit.spoken.2;
+        bot.is_json = visit.variant.2;
         bot.observer.injected_bug = host.models.injected_bug;
         let has_rows = bot_dialect.row(Direction::ToServer, lane_packets::REQUEST).is_some();
         if visit.has_lane && has_rows && lockstep.is_none() {
@@ -364,8 +364,8 @@ impl ClientSlot {
 }
 
 /// Chooses whether a client uses lockstep, and its behaviour.
-fn in_lockstep(dice: &mut BotRng) -> Option<lockstep_bot::LockstepBehavior> {
-    match dice.below(12) {
+fn in_lockstep(rng: &mut BotRng) -> Option<lockstep_bot::LockstepBehavior> {
+    match rng.below(12) {
         0 | 1 => Some(lockstep_bot::LockstepBehavior::Honest),
         2 | 3 => Some(lockstep_bot::LockstepBehavior::Corrupts),
         4 => Some(lockstep_bot::LockstepBehavior::FalseChecksums),

@@ -28,7 +28,7 @@ pub struct LostConnection {
 pub struct ConnectionPair {
     client_end: Option<ClientEnd>,
     connection: Option<SimConnection>,
-    spoken: ClientVariant,
+    variant: ClientVariant,
     lost: Option<LostConnection>,
     has_parted: bool,
     /// Hashes of the reliable packets that the client received over earlier connections.
@@ -46,7 +46,7 @@ impl ConnectionPair {
     /// Opens a connection from an address.
     pub fn new(
         (client_end, address, seed): (ClientEnd, SocketAddr, u64),
-        spoken: ClientVariant,
+        variant: ClientVariant,
         sent_bytes: BTreeSet<u32>,
         (host, counts): (&mut SimServer, &mut SimulationCounts),
     ) -> ConnectionPair {
@@ -55,7 +55,7 @@ impl ConnectionPair {
         ConnectionPair {
             connection,
             client_end: Some(client_end),
-            spoken,
+            variant,
             lost: None,
             has_parted: false,
             received_hashes: sent_bytes,
@@ -236,7 +236,7 @@ impl ConnectionPair {
             let detail = format!("{missing} queued bytes are lost");
             return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
-        let info = host.game.about;
+        let info = host.game.info;
         info.compare_view(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
             let rule = "a client's world model matches the published state";
             InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
@@ -253,7 +253,7 @@ impl ConnectionPair {
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(0) };
         let received = bot.agent.reliable_hashes();
         let rule = "every reliable message arrives once and in order";
-        let is_first = self.spoken.0 == host.models.games[0].dialect();
+        let is_first = self.variant.0 == host.models.games[0].dialect();
         let expected = host.models.marks.get(&client).filter(|_| is_first);
         if let Some(expected) = expected.filter(|expected| !expected.starts_with(received)) {
             let right = received.iter().zip(expected).take_while(|(sent_bytes, is)| sent_bytes == is).count();
@@ -277,8 +277,8 @@ impl ConnectionPair {
         if is_over {
             self.connection = None;
         }
-        if let Some(ending) = self.connection.as_ref().and_then(|connection| connection.host_end.ending()) {
-            self.check_ending(&ending)?;
+        if let Some(reason) = self.connection.as_ref().and_then(|connection| connection.host_end.disconnect_reason()) {
+            self.check_ending(&reason)?;
         }
         let Some(client_end) =
             self.client_end.as_mut().filter(|client_end| is_over && client_end.has_finished)
@@ -307,30 +307,30 @@ impl ConnectionPair {
 
     /// Checks the end of a connection. The server may close a hostile client for the rule that it
     /// broke, and any client by the operator, for its second connection, or after a network fault.
-    fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
+    fn check_ending(&self, reason: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
-        let text = format!("{} {}", ending.close_code().map_or(0, CloseCode::get), ending.name());
+        let text = format!("{} {}", reason.close_code().map_or(0, CloseCode::get), reason.name());
         let must_get = match &client_end.kind {
             ClientKind::Bot(_) => false,
             ClientKind::Hostile(hostile) => hostile.kind.must_get(&text),
         };
         let by_operator = [CloseReason::Kicked, CloseReason::Banned, CloseReason::GoingAway];
         let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
-        let is_right = match ending {
+        let is_right = match reason {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
             // A stalled connection delivers all messages of a longer period at once.
-            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || must_get,
-            DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
-            DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,
-            DisconnectReason::Breach(breach) if by_trouble.contains(breach) => {
+            DisconnectReason::Closed(CloseReason::MessageRate) => client_end.has_network_fault || must_get,
+            DisconnectReason::Closed(CloseReason::TakenOver) => self.is_followed,
+            DisconnectReason::Closed(close_reason) if by_operator.contains(close_reason) => true,
+            DisconnectReason::Closed(close_reason) if by_trouble.contains(close_reason) => {
                 client_end.has_network_fault || client_end.has_finished || must_get
             }
-            DisconnectReason::Breach(
+            DisconnectReason::Closed(
                 CloseReason::InternalError | CloseReason::Overloaded | CloseReason::WorldFull,
             ) => false,
             _ => must_get,
         };
         let rule = "the server closes a client only for a rule that it breaks";
-        if is_right { Ok(()) } else { Err(InvariantFailure::new(rule, format!("closed: {ending}"))) }
+        if is_right { Ok(()) } else { Err(InvariantFailure::new(rule, format!("closed: {reason}"))) }
     }
 }

@@ -48,13 +48,13 @@ impl RequestRecord {
 #[derive(Debug)]
 pub struct ConnectionTwin {
     connection: ServerConnection,
-    dice: BotRng,
+    rng: BotRng,
 }
 
 impl ConnectionTwin {
     /// Creates the twin of a client's connection.
     pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ConnectionTwin {
-        ConnectionTwin { connection: client.clone_connection(), dice: BotRng::new(seed) }
+        ConnectionTwin { connection: client.clone_connection(), rng: BotRng::new(seed) }
     }
 
     /// Starts the twin.
@@ -99,7 +99,7 @@ impl ConnectionTwin {
         let mut replay = RecordReplay::new(record);
         let mut rest = bytes;
         while !rest.is_empty() {
-            let cut = if self.dice.below(4) == 0 { 1 + self.dice.below(9) as usize } else { rest.len() };
+            let cut = if self.rng.below(4) == 0 { 1 + self.rng.below(9) as usize } else { rest.len() };
             let (piece, after) = rest.split_at(cut.min(rest.len()));
             rest = after;
             self.connection.receive(piece, at);

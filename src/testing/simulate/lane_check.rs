@@ -11,7 +11,7 @@ use crate::ws::frame::{Header, Opcode};
 ///
 /// # Errors
 /// A packet has the lane `latest`, or the bytes are not server frames.
-pub fn check(endpoint: &WireFormat, mut frames: &[u8]) -> Result<(), InvariantFailure> {
+pub fn check(format: &WireFormat, mut frames: &[u8]) -> Result<(), InvariantFailure> {
     let rule = "no state is queued while older bytes wait";
     while !frames.is_empty() {
         let Ok(Some((header, size))) = Header::decode(frames, Side::Server) else {
@@ -21,9 +21,9 @@ pub fn check(endpoint: &WireFormat, mut frames: &[u8]) -> Result<(), InvariantFa
         let payload = &frames[size..end];
         frames = &frames[end..];
         let decoded = match header.opcode {
-            Opcode::Binary => endpoint.dialect.decode(Direction::ToClient, payload),
+            Opcode::Binary => format.dialect.decode(Direction::ToClient, payload),
             Opcode::Text => {
-                endpoint.dialect.decode_json(Direction::ToClient, &String::from_utf8_lossy(payload))
+                format.dialect.decode_json(Direction::ToClient, &String::from_utf8_lossy(payload))
             }
             _ => continue,
         };

@@ -65,13 +65,13 @@ struct Corruption {
 
 /// A bot in lockstep, with injected corruptions, lies and bugs.
 pub struct LockstepBot {
-    about: &'static GameInfo,
+    game: &'static GameInfo,
     part: BotSpec,
     inner: LockstepAgent<Box<dyn Agent>>,
     /// The behaviour.
     pub kind: LockstepBehavior,
     injected_bug: Option<InjectedBug>,
-    dice: BotRng,
+    rng: BotRng,
     corrupt_at: Option<Duration>,
     corruption: Option<Corruption>,
     /// The expected tick of the next command frame.
@@ -87,7 +87,7 @@ pub struct LockstepBot {
 impl LockstepBot {
     /// Creates a client with the parameters of a bot.
     pub fn new(
-        about: &'static GameInfo,
+        game: &'static GameInfo,
         part: BotSpec,
         agent: Box<dyn Agent>,
         kind: LockstepBehavior,
@@ -95,11 +95,11 @@ impl LockstepBot {
     ) -> LockstepBot {
         let dialect = std::sync::Arc::clone(&part.dialect);
         LockstepBot {
-            about,
-            inner: LockstepAgent::new(about, dialect, agent),
+            game,
+            inner: LockstepAgent::new(game, dialect, agent),
             kind,
             injected_bug,
-            dice: BotRng::new(part.seed),
+            rng: BotRng::new(part.seed),
             part,
             corrupt_at: None,
             corruption: None,
@@ -133,7 +133,7 @@ impl LockstepBot {
             SNAPSHOT => self.next = packet.integer("tick"),
             COMMAND_FRAME => {
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
-                let tick = (self.about.frame)(bytes).map_or(u32::MAX, |frame| frame.tick);
+                let tick = (self.game.frame)(bytes).map_or(u32::MAX, |frame| frame.tick);
                 if self.next != Some(tick) {
                     out.add_fault("frame_order", format!("frame {tick} instead of {:?}", self.next));
                 }
@@ -206,17 +206,17 @@ impl LockstepBot {
             };
             let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
             let details = |tick: u32| encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields.clone())]);
-            let Some(tick) = tick.filter(|_| self.dice.below(2) == 0) else {
+            let Some(tick) = tick.filter(|_| self.rng.below(2) == 0) else {
                 // Also sends details of ticks on which the worlds agree.
                 out.packets.push(message);
-                out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
+                out.packets.extend(tick.filter(|_| self.rng.below(4) == 0).and_then(details));
                 continue;
             };
             let mut outgoing =
-                |tick: u32| encode(CHECKSUM, &[tick.into(), format!("{:016x}", self.dice.bits()).into()]);
+                |tick: u32| encode(CHECKSUM, &[tick.into(), format!("{:016x}", self.rng.bits()).into()]);
             out.packets.extend(outgoing(tick));
             let (again, ahead) = (outgoing(tick), outgoing(tick.saturating_add(self.every)));
-            match self.dice.below(24) {
+            match self.rng.below(24) {
                 0 => out.packets.extend(again),
                 1 => out.packets.extend(ahead),
                 2 => out.packets.extend(details(tick)),
@@ -229,8 +229,8 @@ impl LockstepBot {
     /// Injected bug: the values of a snapshot with one changed field.
     fn corrupted_snapshot(&mut self, packet: &DecodedPacket<'_>) -> Option<Vec<Value>> {
         let at = packet.row.argument("state")?;
-        let mut world = (self.about.restore)(packet.values.get(at)?.as_slice()?).ok()?;
-        world.corrupt(self.dice.bits())?;
+        let mut world = (self.game.restore)(packet.values.get(at)?.as_slice()?).ok()?;
+        world.corrupt(self.rng.bits())?;
         let mut values = packet.values.clone();
         values[at] = Value::Binary(world.snapshot());
         Some(values)
@@ -261,7 +261,7 @@ impl Agent for LockstepBot {
         let name = packet.row.name.as_str();
         if self.injected_bug == Some(InjectedBug::FrameSkipped)
             && name == COMMAND_FRAME
-            && self.dice.below(SKIPPED) == 0
+            && self.rng.below(SKIPPED) == 0
         {
             return;
         }
@@ -286,10 +286,10 @@ impl Agent for LockstepBot {
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         let corrupt_at = *self
             .corrupt_at
-            .get_or_insert_with(|| now + self.dice.between(CORRUPTS_EVERY[0], CORRUPTS_EVERY[1]));
+            .get_or_insert_with(|| now + self.rng.between(CORRUPTS_EVERY[0], CORRUPTS_EVERY[1]));
         if self.kind == LockstepBehavior::Corrupts && now >= corrupt_at {
             self.corrupt_at = None;
-            let seed = self.dice.bits();
+            let seed = self.rng.bits();
             self.inner.follower().corrupt(seed);
         }
         self.inner.act(now, out);

@@ -17,7 +17,7 @@ pub struct MisbehavingClient {
     pub kind: HostileKind,
     game: &'static GameInfo,
     dialect: Arc<Dialect>,
-    dice: BotRng,
+    rng: BotRng,
     began: Duration,
     /// Time at which the response arrived.
     opened: Option<Duration>,
@@ -41,7 +41,7 @@ impl MisbehavingClient {
             kind,
             game,
             dialect,
-            dice: BotRng::new(seed),
+            rng: BotRng::new(seed),
             began: now,
             opened: None,
             next: now,
@@ -75,7 +75,7 @@ impl MisbehavingClient {
         self.next = now + Duration::from_millis(100);
         let age = now.saturating_sub(opened);
         match self.kind {
-            HostileKind::Garbage => out.extend(garbage(&mut self.dice, 40)),
+            HostileKind::Garbage => out.extend(garbage(&mut self.rng, 40)),
             HostileKind::BrokenPackets => self.broken(out),
             HostileKind::MessageFlood => (0..40).for_each(|_| self.step(out)),
             HostileKind::AtBudget => (0..11).for_each(|_| self.step(out)),
@@ -97,8 +97,8 @@ impl MisbehavingClient {
             HostileKind::Spam => self.share(out),
             HostileKind::Spectator => {
                 self.hello(StressPacket::Watch, out);
-                let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
-                if self.dice.below(10) == 0 {
+                let player = (self.rng.below(3) > 0).then(|| self.rng.below(40) as u16);
+                if self.rng.below(10) == 0 {
                     self.send(StressPacket::Spectate(player), out);
                 }
             }
@@ -130,7 +130,7 @@ impl MisbehavingClient {
     /// Sends one harmless command.
     fn step(&mut self, out: &mut Vec<u8>) {
         self.hello(StressPacket::Join, out);
-        let nuisance = StressPacket::Act(self.next_sequence(), self.dice.bits());
+        let nuisance = StressPacket::Act(self.next_sequence(), self.rng.bits());
         self.send(nuisance, out);
     }
 
@@ -143,7 +143,7 @@ impl MisbehavingClient {
 
     fn broken(&mut self, out: &mut Vec<u8>) {
         self.hello(StressPacket::Join, out);
-        match self.dice.below(40) {
+        match self.rng.below(40) {
             0 => write_frame(out, Opcode::Binary, b"\xc1"),
             1 => write_frame(out, Opcode::Text, b"text"),
             2 => write_frame(out, Opcode::Close, b"\x03\xe8"),

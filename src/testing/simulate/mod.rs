@@ -119,7 +119,7 @@ struct Simulation {
     host: SimServer,
     slots: Vec<ClientSlot>,
     counts: SimulationCounts,
-    dice: BotRng,
+    rng: BotRng,
     steps: u64,
     /// Steps per second of virtual time.
     step_hz: u64,
@@ -131,16 +131,16 @@ struct Simulation {
 
 impl Simulation {
     fn new(plan: &SimulationPlan, injected_bug: Option<InjectedBug>) -> Result<Simulation, InvariantFailure> {
-        let mut dice = BotRng::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
+        let mut rng = BotRng::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let rooms = plan.rooms.max(1);
-        let host = SimServer::new(plan, dice.bits(), injected_bug)?;
+        let host = SimServer::new(plan, rng.bits(), injected_bug)?;
         let seeds = |number| (number, plan.peers, plan.seed);
         Ok(Simulation {
-            slots: (0..plan.peers).map(|number| ClientSlot::new(seeds(number), rooms, dice.bits())).collect(),
+            slots: (0..plan.peers).map(|number| ClientSlot::new(seeds(number), rooms, rng.bits())).collect(),
             counts: SimulationCounts::new(host.tick_hz.into()),
             step_hz: host.tick_hz.into(),
             host,
-            dice,
+            rng,
             steps: 0,
             burst: Duration::from_secs(9),
             injected_bug,
@@ -187,7 +187,7 @@ impl Simulation {
             self.begin_burst(now);
         }
         // The order changes from step to step.
-        let (count, first) = (self.slots.len(), self.dice.bits() as usize);
+        let (count, first) = (self.slots.len(), self.rng.bits() as usize);
         for turn in 0..count {
             let number = (first % count + turn) % count;
             self.at = Some(number);
@@ -197,7 +197,7 @@ impl Simulation {
         self.at = None;
         self.host.tick(&mut self.counts)?;
         for served in self.host.run_workers(&mut self.counts)? {
-            if self.dice.below(COMPARE_ONE_IN) == 0 {
+            if self.rng.below(COMPARE_ONE_IN) == 0 {
                 self.compare(&served)?;
             }
         }
@@ -213,10 +213,10 @@ impl Simulation {
 
     /// Ends several connections and restarts them in one tick.
     fn begin_burst(&mut self, now: Duration) {
-        self.burst = now + self.dice.between(Duration::from_secs(12), Duration::from_secs(40));
+        self.burst = now + self.rng.between(Duration::from_secs(12), Duration::from_secs(40));
         self.counts.add("burst of joins");
         let count = BURST.min(self.slots.len() / 2);
-        let first = self.dice.bits() as usize % self.slots.len().max(1);
+        let first = self.rng.bits() as usize % self.slots.len().max(1);
         for turn in 0..count {
             let number = (first + turn) % self.slots.len();
             self.slots[number].reconnect_at(now + Duration::from_secs(6));
@@ -248,7 +248,7 @@ impl Simulation {
         }
         self.at = None;
         if self.injected_bug == Some(InjectedBug::BytesLost) {
-            let number = self.dice.bits() as usize % self.slots.len();
+            let number = self.rng.bits() as usize % self.slots.len();
             self.slots[number].lose_bytes();
         }
         let messages = self.counts.messages;

@@ -151,7 +151,7 @@ impl SeatModel {
         &mut self,
         holder: SeatHolder,
         player: PlayerId,
-        ending: &DisconnectReason,
+        reason: &DisconnectReason,
         moment: &EventTime,
         counts: &mut SimulationCounts,
     ) {
@@ -160,7 +160,7 @@ impl SeatModel {
         if held.connection != Some(holder.connection) || held.player != player {
             return;
         }
-        if !ending.allows_resume() {
+        if !reason.allows_resume() {
             self.release(holder.key, moment.tick);
         } else if is_full {
             counts.add("resume: too many absent players of an address");

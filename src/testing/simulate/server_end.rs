@@ -30,7 +30,7 @@ pub struct SimConnection {
     /// The connection of the host.
     pub host_end: HostConnection<ServerTransport>,
     twin: Option<ConnectionTwin>,
-    dice: BotRng,
+    rng: BotRng,
 }
 
 /// Passes the steps of a connection to the models and to the connection's twin.
@@ -38,7 +38,7 @@ struct SimObserver<'a> {
     models: &'a mut ServerModels,
     counts: &'a mut SimulationCounts,
     twin: &'a mut Option<ConnectionTwin>,
-    dice: &'a mut BotRng,
+    rng: &'a mut BotRng,
     broken: Option<InvariantFailure>,
 }
 
@@ -59,7 +59,7 @@ impl SimConnection {
             host.models.on_charged(address, rate, now);
         }
         match accepted {
-            Ok(host_end) => Some(SimConnection { host_end, twin: None, dice: BotRng::new(seed) }),
+            Ok(host_end) => Some(SimConnection { host_end, twin: None, rng: BotRng::new(seed) }),
             Err(refusal) => {
                 counts.add(match refusal.rule == rate.rule() {
                     true => "refused: connection rate",
@@ -86,11 +86,11 @@ impl SimConnection {
             if self.host_end.is_over() || self.host_end.is_past_deadline(now) {
                 break;
             }
-            let most = match self.dice.below(6) {
-                0 => 1 + self.dice.below(40) as usize,
+            let max = match self.rng.below(6) {
+                0 => 1 + self.rng.below(40) as usize,
                 _ => limits::CLIENT_READ_BYTES,
             };
-            let read = self.host_end.line.0.server_read(most);
+            let read = self.host_end.line.0.server_read(max);
             if read == ReadResult::Nothing {
                 break;
             }
@@ -104,7 +104,7 @@ impl SimConnection {
                 end.receive_datagram((&datagram, Some(from)), state, observer);
             })?;
         }
-        self.with_observer(host, counts, |end, state, observer| end.turn(state, observer))
+        self.with_observer(host, counts, |end, state, observer| end.poll(state, observer))
     }
 
     /// Runs a step of the host. The error is the first failure that the observer found.
@@ -118,9 +118,9 @@ impl SimConnection {
             &mut SimObserver<'_>,
         ),
     ) -> Result<(), InvariantFailure> {
-        let SimConnection { host_end, twin, dice } = self;
+        let SimConnection { host_end, twin, rng } = self;
         let SimServer { state, models, .. } = host;
-        let mut observer = SimObserver { models, counts, twin, dice, broken: None };
+        let mut observer = SimObserver { models, counts, twin, rng, broken: None };
         step(host_end, state, &mut observer);
         observer.broken.map_or(Ok(()), Err)
     }
@@ -171,7 +171,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         let has_no_slot = head.is_some() && refusal.is_capacity && refusal.status != 429;
         if has_no_slot && self.models.injected_bug == Some(InjectedBug::BudgetOvercharged) {
             let prefix = AddressPrefix::from_ip(address.ip());
-            let _ = host.budgets.take(prefix, LimitedAction::Client, host.now);
+            let _ = host.address_limits.take(prefix, LimitedAction::Client, host.now);
         }
     }
 
@@ -182,13 +182,13 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
     ) -> Result<(), DisconnectReason> {
         self.models.on_charged(client.address, LimitedAction::Client, host.now);
         self.models.marks.insert(client.id, Vec::new());
-        let twin = self.twin.insert(ConnectionTwin::new(client, self.dice.bits()));
+        let twin = self.twin.insert(ConnectionTwin::new(client, self.rng.bits()));
         let (driver, mut record) = (host.driver(client), RequestRecord::default());
         let begun = driver.begin_with(|output| record.execute(output, &driver));
         let is_same = twin.begin(client.id, record);
         self.note(is_same);
-        if let Err(ending) = &begun {
-            self.note(Err(InvariantFailure::new("everyone may play", ending.to_string())));
+        if let Err(reason) = &begun {
+            self.note(Err(InvariantFailure::new("everyone may play", reason.to_string())));
         }
         begun
     }
@@ -199,7 +199,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         client: &Client<ServerTransport>,
         bytes: &[u8],
     ) -> Result<(), DisconnectReason> {
-        let is_closing = client.sender.ending().is_some();
+        let is_closing = client.sender.disconnect_reason().is_some();
         let (driver, mut record) = (host.driver(client), RequestRecord::default());
         let received = driver.receive_with(bytes, |output| record.execute(output, &driver));
         let mut checked = self.check_record(client, &record, host.now);
@@ -242,21 +242,21 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
     }
 
     fn leave_world(&mut self, host: &HostState<ServerTransport>, client: &Client<ServerTransport>) {
-        if let Some(ending) = client.sender.ending() {
-            self.counts.add(disconnect_counter(&ending));
+        if let Some(reason) = client.sender.disconnect_reason() {
+            self.counts.add(disconnect_counter(&reason));
         }
         self.models.leave_world(client, host.now, self.counts);
     }
 }
 
 /// The name under which a disconnect reason is counted.
-fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
-    match ending {
+fn disconnect_counter(reason: &DisconnectReason) -> &'static str {
+    match reason {
         DisconnectReason::PeerClosed(_) => "ended: the peer closed",
         DisconnectReason::PeerLost => "ended: the peer was lost",
         DisconnectReason::Violation(_) => "ended: broke a rule of RFC 6455",
         DisconnectReason::Packet(_) => "ended: a broken packet",
-        DisconnectReason::Breach(breach) => match breach.name() {
+        DisconnectReason::Closed(close_reason) => match close_reason.name() {
             "message_rate" => "ended: message_rate",
             "byte_rate" => "ended: byte_rate",
             "hello_late" => "ended: hello_late",

@@ -69,9 +69,9 @@ impl ServerModels {
     ///
     /// # Errors
     /// A rate limit differs from the recorded tokens.
-    pub fn check_charged(&self, budgets: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
+    pub fn check_charged(&self, address_limits: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
         for ((prefix, rule), (action, full_at)) in &self.spent {
-            let has = budgets.full_at(*prefix, *action);
+            let has = address_limits.full_at(*prefix, *action);
             if has.max(now) != (*full_at).max(now) {
                 let detail =
                     format!("the bucket for {rule} of {prefix} is full at {has:?} instead of {full_at:?}");
@@ -134,8 +134,8 @@ impl ServerModels {
                 client.room.forget_key(player, client.id);
             }
             let moment = game.now(now);
-            if let Some((holder, ending)) = seat_holder(client).zip(client.sender.ending()) {
-                game.seats.left(holder, player, &ending, &moment, counts);
+            if let Some((holder, reason)) = seat_holder(client).zip(client.sender.disconnect_reason()) {
+                game.seats.left(holder, player, &reason, &moment, counts);
             }
         }
         client.leave_world(now);
@@ -145,12 +145,12 @@ impl ServerModels {
     pub fn expect(&mut self, client: &Client<ServerTransport>, ticks: &[Arc<dyn DynTick>], room: usize) {
         let game = &self.games[room];
         let Some(expected) = self.marks.get_mut(&client.id) else { return };
-        if client.endpoint.dialect.name() != game.dialect() {
+        if client.format.dialect.name() != game.dialect() {
             return;
         }
         let from = client.updates_from_tick().unwrap_or_default();
         for tick in ticks.iter().filter(|tick| tick.tick() > from) {
-            expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
+            expected.extend(game.marks(&**tick, client.player(), &client.format.dialect));
         }
     }
 }

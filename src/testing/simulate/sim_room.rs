@@ -64,7 +64,7 @@ pub struct SimRoom {
     pub handle: Arc<RoomHandle>,
     replica_world: Box<dyn DynWorld>,
     published: Option<Arc<dyn DynTick>>,
-    dice: BotRng,
+    rng: BotRng,
     operates_at: Duration,
     questions: Vec<PendingQuery>,
     /// The notices that the operator sent to all players. For each notice, the tick after which it
@@ -81,20 +81,20 @@ pub struct SimRoom {
 impl SimRoom {
     /// Creates a room with its own map.
     pub fn new(kind: SimGameFactory, name: &str, seed: u64) -> SimRoom {
-        let mut dice = BotRng::new(seed);
-        let identity = (kind.about.identity)(dice.bits() as u32);
-        let options = options(name, &identity, &mut dice);
+        let mut rng = BotRng::new(seed);
+        let identity = (kind.info.identity)(rng.bits() as u32);
+        let options = options(name, &identity, &mut rng);
         let seat_time = options.resume_time;
         let room = (kind.new_room)(&identity, options);
-        let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
-        SimRoom::with(kind, room, (kind.about.new_world)(&identity), dice, (0, seats))
+        let seats = SeatModel::new(seat_time, kind.info.checks.compare_absence);
+        SimRoom::with(kind, room, (kind.info.new_world)(&identity), rng, (0, seats))
     }
 
     fn with(
         kind: SimGameFactory,
         room: Box<dyn DynRoom<ServerTransport>>,
         shadow: Box<dyn DynWorld>,
-        dice: BotRng,
+        rng: BotRng,
         (next_notice, seats): (u32, SeatModel),
     ) -> SimRoom {
         SimRoom {
@@ -104,7 +104,7 @@ impl SimRoom {
             room,
             replica_world: shadow,
             published: None,
-            dice,
+            rng,
             operates_at: Duration::ZERO,
             questions: Vec::new(),
             notices: Vec::new(),
@@ -145,22 +145,22 @@ impl SimRoom {
             self.restart_from_snapshot(&snapshot.bytes, now)?;
             counts.add("room restarted from its snapshot");
         }
-        Ok((published, ticked.answers))
+        Ok((published, ticked.acks))
     }
 
     /// Ends the room. A new room with the same name continues from the snapshot.
     fn restart_from_snapshot(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
         self.handle.mark_ended();
-        let mut dice = self.dice.clone();
+        let mut rng = self.rng.clone();
         let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
-        let shadow = (self.kind.about.restore)(snapshot).map_err(|error| broken(error.to_string()))?;
-        let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
+        let shadow = (self.kind.info.restore)(snapshot).map_err(|error| broken(error.to_string()))?;
+        let options = RoomConfig { epoch: epoch(&mut rng), ..self.handle.options.clone() };
         let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
         room.handle().restore_seats(&keys, now);
-        let empty = SeatModel::new(Duration::ZERO, self.kind.about.checks.compare_absence);
+        let empty = SeatModel::new(Duration::ZERO, self.kind.info.checks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);
-        *self = SimRoom::with(self.kind, room, shadow, dice, (self.next_notice, seats));
+        *self = SimRoom::with(self.kind, room, shadow, rng, (self.next_notice, seats));
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl SimRoom {
             .frame
             .as_ref()
             .ok_or_else(|| InvariantFailure::new(rule, "a tick has no command frame"))?;
-        let frame = (self.kind.about.frame)(frame)
+        let frame = (self.kind.info.frame)(frame)
             .map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
@@ -245,11 +245,11 @@ impl SimRoom {
         if now < self.operates_at || self.handle.is_over() {
             return OperatorAction::None;
         }
-        self.operates_at = now + self.dice.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
+        self.operates_at = now + self.rng.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
         let players = self.replica_world.players();
-        let one = self.dice.bits() as usize;
+        let one = self.rng.bits() as usize;
         let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
-        let draw = self.dice.below(400);
+        let draw = self.rng.below(400);
         match (draw, player) {
             (0, _) if is_ending => return OperatorAction::None,
             (0, _) => {
@@ -261,7 +261,7 @@ impl SimRoom {
             _ => {}
         }
         let draw = (draw, player, self.next_notice + 1, self.published.as_deref());
-        let Some(operated) = (self.kind.about.checks.operator_event)(draw, &mut self.dice) else {
+        let Some(operated) = (self.kind.info.checks.operator_event)(draw, &mut self.rng) else {
             return OperatorAction::None;
         };
         counts.add(operated.name);
@@ -313,7 +313,7 @@ impl SimRoom {
 
     /// The dialect in which clients receive every event.
     pub fn dialect(&self) -> &'static str {
-        self.kind.about.paths[0].1
+        self.kind.info.paths[0].1
     }
 
     /// The hashes of the reliable messages that the client of a player must receive for a tick.
@@ -322,7 +322,7 @@ impl SimRoom {
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
         let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
         marks.reverse();
-        marks.extend((self.kind.about.checks.event_hashes)(tick, player, dialect));
+        marks.extend((self.kind.info.checks.event_hashes)(tick, player, dialect));
         marks
     }
 
@@ -365,9 +365,9 @@ impl SimRoom {
 }
 
 /// The configuration of a room.
-fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig {
+fn options(name: &str, identity: &WorldParams, rng: &mut BotRng) -> RoomConfig {
     let tick_hz = identity.tick_hz;
-    let bits = dice.bits();
+    let bits = rng.bits();
     let mut of_lockstep = BotRng::new(bits);
     RoomConfig {
         name: name.into(),
@@ -375,7 +375,7 @@ fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig 
         secret: bits,
         rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
-        resume_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
+        resume_time: rng.between(SEAT_TIME[0], SEAT_TIME[1]),
         absent_per_address: ABSENT_PER_ADDRESS,
         max_clients: usize::MAX,
         lockstep: LockstepConfig {
@@ -386,8 +386,8 @@ fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig 
     }
 }
 
-fn epoch(dice: &mut BotRng) -> String {
-    format!("{:016x}", dice.bits())
+fn epoch(rng: &mut BotRng) -> String {
+    format!("{:016x}", rng.bits())
 }
 
 /// All rejections are counted together, because the world's own tests distinguish them.

@@ -55,7 +55,7 @@ pub struct SimServer {
     /// The game.
     pub game: SimGameFactory,
     /// Client variants, assigned to bots in turn.
-    pub spoken: Vec<ClientVariant>,
+    pub variants: Vec<ClientVariant>,
     /// Ticks per second.
     pub tick_hz: u32,
     /// Network conditions of every connection.
@@ -66,7 +66,7 @@ pub struct SimServer {
     pub is_ending: bool,
     workers: Vec<WorkerSchedule>,
     bans: Vec<(Duration, SocketAddr)>,
-    dice: BotRng,
+    rng: BotRng,
 }
 
 impl SimServer {
@@ -79,19 +79,19 @@ impl SimServer {
         seed: u64,
         injected_bug: Option<InjectedBug>,
     ) -> Result<SimServer, InvariantFailure> {
-        let (mut dice, game, peers) = (BotRng::new(seed), plan.game, plan.peers);
+        let (mut rng, game, peers) = (BotRng::new(seed), plan.game, plan.peers);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
         let rooms = 0..plan.rooms.max(1);
-        let games: Vec<SimRoom> = rooms.map(|room| SimRoom::new(game, &name(room), dice.bits())).collect();
+        let games: Vec<SimRoom> = rooms.map(|room| SimRoom::new(game, &name(room), rng.bits())).collect();
         let capacity =
             Capacity { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Capacity::default() };
-        let codes = PacketTables::from_texts(game.about.tables);
+        let codes = PacketTables::from_texts(game.info.tables);
         let codes = codes
             .map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
-        let mut spoken = game.about.checks.client_variants.to_vec();
-        if spoken.is_empty() {
-            let (path, dialect) = game.about.paths[0];
-            spoken.extend([(dialect, path, false), (dialect, path, true)]);
+        let mut variants = game.info.checks.client_variants.to_vec();
+        if variants.is_empty() {
+            let (path, dialect) = game.info.paths[0];
+            variants.extend([(dialect, path, false), (dialect, path, true)]);
         }
         let handles = games.iter().map(|game| Arc::clone(&game.handle)).collect();
         let schedule =
@@ -102,13 +102,13 @@ impl SimServer {
             models: ServerModels::new(games, injected_bug),
             clock: VirtualClock::default(),
             game,
-            spoken,
-            tick_hz: (game.about.identity)(0).tick_hz,
+            variants,
+            tick_hz: (game.info.identity)(0).tick_hz,
             net: plan.net,
             lanes_percent: plan.lanes_percent,
             is_ending: false,
             bans: Vec::new(),
-            dice,
+            rng,
         })
     }
 
@@ -154,7 +154,7 @@ impl SimServer {
         }
         let over = std::mem::replace(&mut handles[room], Arc::clone(handle));
         for client in self.state.clients.iter().filter(|client| Arc::ptr_eq(&client.room, &over)) {
-            client.close(DisconnectReason::Breach(CloseReason::GoingAway), now);
+            client.close(DisconnectReason::Closed(CloseReason::GoingAway), now);
         }
     }
 
@@ -183,7 +183,7 @@ impl SimServer {
         if matches!(action, OperatorAction::Kick(_)) {
             counts.add("operator: kick");
             models.games[room].dismiss(player, now);
-            client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
+            client.close(DisconnectReason::Closed(CloseReason::Kicked), now);
             return;
         }
         counts.add("operator: ban");
@@ -194,7 +194,7 @@ impl SimServer {
             if let Some((game, player)) = models.room_of(client).zip(client.player()) {
                 game.dismiss_of(client.id, player, now);
             }
-            client.close(DisconnectReason::Breach(CloseReason::Banned), now);
+            client.close(DisconnectReason::Closed(CloseReason::Banned), now);
         }
         models.games.iter_mut().for_each(|game| game.dismiss_absent(prefix, now));
     }
@@ -220,14 +220,14 @@ impl SimServer {
         counts: &mut SimulationCounts,
     ) -> Result<Vec<UpdatedClient>, InvariantFailure> {
         let (now, mut served) = (self.now(), Vec::new());
-        let SimServer { state, models, workers, dice, .. } = self;
+        let SimServer { state, models, workers, rng, .. } = self;
         for (worker, schedule) in state.workers.iter_mut().zip(workers) {
             if now < schedule.asleep_until {
                 counts.add("tick missed by a worker");
                 continue;
             }
-            if dice.below(200) == 0 {
-                let time = dice.between(Duration::from_millis(40), Duration::from_millis(900));
+            if rng.below(200) == 0 {
+                let time = rng.between(Duration::from_millis(40), Duration::from_millis(900));
                 schedule.asleep_until = now + time;
             }
             for (room, ticks) in schedule.ticks.iter_mut().enumerate() {
@@ -235,7 +235,7 @@ impl SimServer {
                 if models.injected_bug == Some(InjectedBug::MessageDropped) {
                     backlog.missed_events.clear();
                 }
-                let mut runner = CheckedRunner::new(now, &state.budgets, counts);
+                let mut runner = CheckedRunner::new(now, &state.address_limits, counts);
                 worker.run_pass(room, &backlog, now, &mut runner);
                 let ticks = std::mem::take(ticks);
                 for (number, has_all) in runner.finish()? {
@@ -256,7 +256,7 @@ impl SimServer {
     /// # Errors
     /// A rate limit or the number of slots differs from the observations.
     pub fn check(&self, clients: usize) -> Result<(), InvariantFailure> {
-        self.models.check_charged(&self.state.budgets, self.now())?;
+        self.models.check_charged(&self.state.address_limits, self.now())?;
         let places = self.state.admission.in_use(SlotKind::Client);
         if places != clients {
             let detail = format!("{places} places are taken by {clients} clients");

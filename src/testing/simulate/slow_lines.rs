@@ -209,7 +209,7 @@ fn time_of(tick: u32) -> Duration {
 #[test]
 fn a_hundred_clients_on_slow_lines_stay_connected_and_show_a_recent_state() {
     let game = SimGameFactory::for_game::<Simple<Flock>>();
-    let codes = PacketTables::from_texts(game.about.tables).expect("its table");
+    let codes = PacketTables::from_texts(game.info.tables).expect("its table");
     let dialect = codes.dialect("flock").expect("its dialect");
     let config = RoomConfig {
         name: "".into(),
@@ -222,7 +222,7 @@ fn a_hundred_clients_on_slow_lines_stay_connected_and_show_a_recent_state() {
         max_clients: CLIENTS as usize,
         lockstep: LockstepConfig::default(),
     };
-    let mut room: Box<dyn DynRoom<ServerTransport>> = (game.new_room)(&(game.about.identity)(1), config);
+    let mut room: Box<dyn DynRoom<ServerTransport>> = (game.new_room)(&(game.info.identity)(1), config);
     let mut host = HostState::new(game, codes, vec![Arc::clone(room.handle())], Capacity::default(), 1);
     let clock = VirtualClock::default();
     let mut counts = SimulationCounts::default();
@@ -247,14 +247,14 @@ fn a_hundred_clients_on_slow_lines_stay_connected_and_show_a_recent_state() {
         }
         let ticked = room.tick(now, TickRequest::default());
         let worker = &mut host.workers[0];
-        worker.push_tick(0, &ticked.published, ticked.answers.clone());
+        worker.push_tick(0, &ticked.published, ticked.acks.clone());
         let backlog = worker.take_backlog(0).expect("the tick");
-        let mut runner = CheckedRunner::new(now, &host.budgets, &mut counts);
+        let mut runner = CheckedRunner::new(now, &host.address_limits, &mut counts);
         worker.run_pass(0, &backlog, now, &mut runner);
         runner.finish().expect("lanes and queues within their rules");
         for connection in &mut connections {
             connection.end_if_closed(&host, &mut NoObserver);
-            connection.turn(&mut host, &mut NoObserver);
+            connection.poll(&mut host, &mut NoObserver);
         }
     }
     check(&clients, &counts);

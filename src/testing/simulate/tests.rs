@@ -163,7 +163,7 @@ fn each_injected_bug_of_a_lane_is_detected_and_reproduced_from_its_seed() {
         let count = if injected_bug == InjectedBug::DatagramAsStream { 1 } else { 2 };
         for plan in plans.into_iter().take(count) {
             let plan = SimulationPlan { lanes_percent: 100, ..plan };
-            let (game, run) = (plan.game.about.name, || run_with(&plan, Some(injected_bug)));
+            let (game, run) = (plan.game.info.name, || run_with(&plan, Some(injected_bug)));
             let (counts, failure) = run();
             let failure =
                 failure.unwrap_or_else(|| panic!("{injected_bug:?} is not found in {game}: {counts:?}"));

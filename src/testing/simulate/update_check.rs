@@ -15,7 +15,7 @@ use crate::server::clients::update_group::{UpdateFn, UpdateRunner};
 /// Runs update passes and checks the sends.
 pub struct CheckedRunner<'a> {
     now: Duration,
-    budgets: &'a AddressRateLimits,
+    address_limits: &'a AddressRateLimits,
     counts: &'a mut SimulationCounts,
     /// Clients to which the ticks were sent, and whether the complete state was sent.
     informed: Vec<(u64, bool)>,
@@ -27,8 +27,8 @@ impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
         self.now
     }
 
-    fn run(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
-        match self.check(client, turn) {
+    fn run(&mut self, client: &Client<ServerTransport>, update: &mut UpdateFn<'_>) -> bool {
+        match self.check(client, update) {
             Ok(received) => self.informed.extend(received.map(|knows_all| (client.id, knows_all))),
             Err(broken) => _ = self.broken.get_or_insert(broken),
         }
@@ -40,10 +40,10 @@ impl<'a> CheckedRunner<'a> {
     /// Creates a runner for one pass.
     pub fn new(
         now: Duration,
-        budgets: &'a AddressRateLimits,
+        address_limits: &'a AddressRateLimits,
         counts: &'a mut SimulationCounts,
     ) -> CheckedRunner<'a> {
-        CheckedRunner { now, budgets, counts, informed: Vec::new(), broken: None }
+        CheckedRunner { now, address_limits, counts, informed: Vec::new(), broken: None }
     }
 
     /// Returns the clients to which the ticks were sent, and whether the complete state was sent.
@@ -59,7 +59,7 @@ impl<'a> CheckedRunner<'a> {
     fn check(
         &mut self,
         client: &Client<ServerTransport>,
-        turn: &mut UpdateFn<'_>,
+        update: &mut UpdateFn<'_>,
     ) -> Result<Option<bool>, InvariantFailure> {
         client.flush(self.now);
         let is_behind = client.sender.backlog() > 0;
@@ -67,11 +67,11 @@ impl<'a> CheckedRunner<'a> {
             client.transport.0.start_recording();
         }
         let had_lane = client.lane.baseline(true, self.now).is_some();
-        let served = turn(self.budgets);
+        let result = update(self.address_limits);
         // The update did not fit into datagrams, so the next one has its rest.
         let is_partial = had_lane && client.lane.baseline(true, self.now).is_none();
         if is_behind {
-            lane_check::check(&client.endpoint, &client.transport.0.recorded_frames())?;
+            lane_check::check(&client.format, &client.transport.0.recorded_frames())?;
         }
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };
@@ -81,12 +81,12 @@ impl<'a> CheckedRunner<'a> {
                 format!("{waiting} bytes"),
             ));
         }
-        let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
-        self.counts.add(match served.turn {
+        let Some(result) = result.filter(|_| client.sender.is_open()) else { return Ok(None) };
+        self.counts.add(match result.outcome {
             StateOutcome::Deferred => "state held back",
             StateOutcome::NotDue => "turn not due",
             StateOutcome::Written => "turn written",
         });
-        Ok(Some(served.turn == StateOutcome::Written && waiting == 0 && !is_partial && !served.is_partial))
+        Ok(Some(result.outcome == StateOutcome::Written && waiting == 0 && !is_partial && !result.is_partial))
     }
 }

@@ -59,7 +59,7 @@ struct AddressBytes {
 
 #[derive(Debug)]
 struct Inner {
-    dice: BotRng,
+    rng: BotRng,
     loss_ppm: u32,
     delay: Duration,
     jitter: Duration,
@@ -91,19 +91,19 @@ impl VirtualUdp {
     /// Creates a path without datagrams. Its conditions are random, and at least as bad as
     /// `conditions`.
     pub fn new(clock: &VirtualClock, seed: u64, conditions: Option<&Conditions>) -> VirtualUdp {
-        let mut dice = BotRng::new(seed ^ 0xda7a);
+        let mut rng = BotRng::new(seed ^ 0xda7a);
         let now = clock.now();
-        let loss_ppm = dice.choose(&LOSSES_PPM).copied().unwrap_or_default();
+        let loss_ppm = rng.choose(&LOSSES_PPM).copied().unwrap_or_default();
         let net = conditions.copied().unwrap_or_default();
         let inner = Inner {
             loss_ppm: loss_ppm.max(net.loss_ppm),
-            delay: dice.between(Duration::ZERO, MAX_DELAY).max(net.delay),
-            jitter: dice.between(Duration::ZERO, MAX_JITTER).max(net.jitter),
-            address: random_address(&mut dice),
+            delay: rng.between(Duration::ZERO, MAX_DELAY).max(net.delay),
+            jitter: rng.between(Duration::ZERO, MAX_JITTER).max(net.jitter),
+            address: random_address(&mut rng),
             grants: 0,
             outage_until: Duration::ZERO,
-            next_outage: now + dice.between(INTERVAL[0], INTERVAL[1]),
-            next_address: now + dice.between(INTERVAL[0], INTERVAL[1]),
+            next_outage: now + rng.between(INTERVAL[0], INTERVAL[1]),
+            next_address: now + rng.between(INTERVAL[0], INTERVAL[1]),
             up: Vec::new(),
             down: Vec::new(),
             last: (Duration::ZERO, Vec::new()),
@@ -111,7 +111,7 @@ impl VirtualUdp {
             amplified: None,
             sends_twice: false,
             counts: BTreeMap::new(),
-            dice,
+            rng,
         };
         VirtualUdp { clock: clock.clone(), inner: Mutex::new(inner) }
     }
@@ -122,9 +122,9 @@ impl VirtualUdp {
     pub fn send(&self, bytes: Vec<u8>) {
         let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
         let address = inner.address;
-        if inner.dice.below(COPIED_ONE_IN) == 0 {
+        if inner.rng.below(COPIED_ONE_IN) == 0 {
             inner.count("lane: datagrams copied by an attacker");
-            let attacker = random_address(&mut inner.dice);
+            let attacker = random_address(&mut inner.rng);
             inner.up.push(InFlight { arrives: now, address: attacker, bytes: bytes.clone() });
         }
         for arrives in inner.arrivals(now) {
@@ -151,14 +151,14 @@ impl VirtualUdp {
         }
         if now >= inner.next_address {
             inner.count("lane: addresses changed");
-            inner.address = random_address(&mut inner.dice);
-            inner.next_address = now + inner.dice.between(INTERVAL[0], INTERVAL[1]);
+            inner.address = random_address(&mut inner.rng);
+            inner.next_address = now + inner.rng.between(INTERVAL[0], INTERVAL[1]);
         }
         let starts_outage = now >= inner.next_outage;
         if starts_outage {
             inner.count("lane: outages");
-            inner.outage_until = now + inner.dice.between(OUTAGE[0], OUTAGE[1]);
-            inner.next_outage = inner.outage_until + inner.dice.between(INTERVAL[0], INTERVAL[1]);
+            inner.outage_until = now + inner.rng.between(OUTAGE[0], OUTAGE[1]);
+            inner.next_outage = inner.outage_until + inner.rng.between(INTERVAL[0], INTERVAL[1]);
         }
         starts_outage
     }
@@ -177,7 +177,7 @@ impl VirtualUdp {
             datagrams.append(&mut inner.last.1);
         }
         for at in (1..datagrams.len()).rev() {
-            datagrams.swap(at, inner.dice.below(at as u32 + 1) as usize);
+            datagrams.swap(at, inner.rng.below(at as u32 + 1) as usize);
         }
         datagrams.retain(|(address, _)| inner.arrive(*address));
         Some(datagrams.into_iter().map(|(_, bytes)| bytes).collect())
@@ -256,16 +256,16 @@ impl Inner {
     /// The times at which a datagram arrives: none if it is lost, two if it is repeated.
     fn arrivals(&mut self, now: Duration) -> Vec<Duration> {
         self.count("lane: datagrams");
-        if now < self.outage_until || self.dice.below(1_000_000) < self.loss_ppm {
+        if now < self.outage_until || self.rng.below(1_000_000) < self.loss_ppm {
             self.count("lane: datagrams lost");
             return Vec::new();
         }
-        let is_repeated = self.dice.below(REPEATED_ONE_IN) == 0;
+        let is_repeated = self.rng.below(REPEATED_ONE_IN) == 0;
         if is_repeated {
             self.count("lane: datagrams repeated");
         }
         let (delay, jitter) = (self.delay, self.jitter);
-        (0..=u8::from(is_repeated)).map(|_| now + delay + self.dice.between(Duration::ZERO, jitter)).collect()
+        (0..=u8::from(is_repeated)).map(|_| now + delay + self.rng.between(Duration::ZERO, jitter)).collect()
     }
 
     /// Returns whether a datagram to this address reaches the client, whose address may have
@@ -284,8 +284,8 @@ fn take_arrived(in_flight: &mut Vec<InFlight>, now: Duration) -> Option<InFlight
     Some(in_flight.remove(at))
 }
 
-fn random_address(dice: &mut BotRng) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::from_bits(0x0b00_0000 + dice.below(1 << 16)), 1 + dice.below(60_000) as u16))
+fn random_address(rng: &mut BotRng) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::from_bits(0x0b00_0000 + rng.below(1 << 16)), 1 + rng.below(60_000) as u16))
 }
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ impl fmt::Display for Desync {
         let Desync { seed, tick, what, fields } = self;
         write!(out, "seed {seed}, after tick {tick}: {what} differs")?;
         fields.iter().enumerate().try_for_each(|(at, field)| {
-            let sign = if at == 0 { ':' } else { ';' };
-            write!(out, "{sign} {field}")
+            let separator = if at == 0 { ':' } else { ';' };
+            write!(out, "{separator} {field}")
         })
     }
 }
@@ -210,7 +210,7 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
 /// # Errors
 /// See [`synctest`]. A plan under which no copy would be compared is also an error.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
-    let info = plan.game.about;
+    let info = plan.game.info;
     if plan.ticks <= plan.check_distance {
         let SynctestPlan { ticks, check_distance: back, .. } = plan;
         return Err(
@@ -233,7 +233,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
     let mut compared = ComparedWorlds { plan, info, world, past, tail, acting, report };
-    let mut trouble = DisturbanceInjector { info, dice: BotRng::new(plan.seed.into()), notices: 0 };
+    let mut trouble = DisturbanceInjector { info, rng: BotRng::new(plan.seed.into()), notices: 0 };
     let mut is_over = false;
     while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
@@ -355,7 +355,7 @@ impl ComparedWorlds<'_> {
 /// Injects disturbances: operator actions, suspensions and lost connections.
 struct DisturbanceInjector {
     info: &'static GameInfo,
-    dice: BotRng,
+    rng: BotRng,
     /// Number of the operator's notices so far.
     notices: u32,
 }
@@ -365,12 +365,12 @@ impl DisturbanceInjector {
     fn inject(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();
-        let which = self.dice.bits() as usize;
+        let which = self.rng.bits() as usize;
         let player = players.get(which % players.len().max(1)).copied();
         if tick % OPERATOR_EVERY == 3 {
-            let draw = OPERATOR_ROLLS[0] + self.dice.below(OPERATOR_ROLLS[1] - OPERATOR_ROLLS[0]);
+            let draw = OPERATOR_ROLLS[0] + self.rng.below(OPERATOR_ROLLS[1] - OPERATOR_ROLLS[0]);
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
-            if let Some(operated) = (self.info.checks.operator_event)(draw, &mut self.dice) {
+            if let Some(operated) = (self.info.checks.operator_event)(draw, &mut self.rng) {
                 self.notices += u32::from(operated.is_notice);
                 server.queue_operator_action(operated.action);
             }
@@ -388,7 +388,7 @@ impl DisturbanceInjector {
 fn action_name(info: &GameInfo, action: &EncodedAction) -> String {
     let words = (info.describe_action)(action);
     let mut names =
-        words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
+        words.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).filter(|name| !name.is_empty());
     let first = names.next().unwrap_or_default();
     if first == "Act" { names.next().unwrap_or_default().to_owned() } else { first.to_owned() }
 }

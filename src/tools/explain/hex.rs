@@ -19,7 +19,7 @@ pub enum HexError {
 impl fmt::Display for HexError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HexError::Digit(sign) => write!(out, "{sign:?} is not a hexadecimal digit"),
+            HexError::Digit(ch) => write!(out, "{ch:?} is not a hexadecimal digit"),
             HexError::OddDigits(digits) => {
                 write!(out, "{digits:?} has an odd number of digits: each byte needs two")
             }
@@ -36,17 +36,17 @@ impl std::error::Error for HexError {}
 /// The first invalid group.
 pub fn parse(text: &str) -> Result<Vec<u8>, HexError> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
-    let groups = text.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');
+    let groups = text.split(|ch: char| ch.is_whitespace() || ch == ':' || ch == ',');
     for group in groups.filter(|group| !group.is_empty()) {
         let digits = group.strip_prefix("0x").or(group.strip_prefix("0X")).unwrap_or(group);
-        if let Some(sign) = digits.chars().find(|sign| !sign.is_ascii_hexdigit()) {
-            return Err(HexError::Digit(sign));
+        if let Some(ch) = digits.chars().find(|ch| !ch.is_ascii_hexdigit()) {
+            return Err(HexError::Digit(ch));
         }
         if digits.len() % 2 != 0 {
             return Err(HexError::OddDigits(digits.to_owned()));
         }
         let values: Vec<u8> =
-            digits.chars().filter_map(|sign| sign.to_digit(16)).map(|digit| digit as u8).collect();
+            digits.chars().filter_map(|ch| ch.to_digit(16)).map(|digit| digit as u8).collect();
         bytes.extend(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     }
     if bytes.is_empty() { Err(HexError::Empty) } else { Ok(bytes) }

@@ -131,7 +131,7 @@ impl CaptureFile {
         let note = proxy_note(&self.proxy_notes, readable);
         let connection = &mut self.connections[index as usize];
         let FileConnection {
-            number, tcp: about, reading, pairs, checkpoints, since_checkpoint: since, ..
+            number, tcp, reading, pairs, checkpoints, since_checkpoint: since, ..
         } = connection;
         let Some(reading) = reading else { return connection.prepare(self.codes) };
         self.read += 1;
@@ -140,7 +140,7 @@ impl CaptureFile {
             self.stop_if_full();
             return cost;
         }
-        let piece = about.pieces[at as usize];
+        let piece = tcp.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
             let conversation = reading.conversation().clone();
             checkpoints.push(Checkpoint { piece: at as usize, conversation });
@@ -388,12 +388,12 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 
 impl FileConnection {
     /// Creates a connection before its first piece.
-    pub(super) fn new(number: usize, about: TcpConnection<'static>) -> FileConnection {
+    pub(super) fn new(number: usize, tcp: TcpConnection<'static>) -> FileConnection {
         let (pairs, checkpoints) = (PingPairs::default(), Vec::new());
         let (name, survey, reading, cursor) = (None, None, None, None);
         FileConnection {
             number,
-            tcp: about,
+            tcp,
             name,
             survey,
             reading,
@@ -439,20 +439,20 @@ impl FileConnection {
     /// bytes.
     fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
-        let about = &self.tcp;
+        let tcp = &self.tcp;
         let begun = self.survey.take();
         let mut guess = None;
-        if let Some(mut survey) = begun.or_else(|| Survey::new(about, codes, otherwise).map(Box::new)) {
-            let piece = &about.pieces[survey.read()];
-            if !survey.receive(piece) && survey.read() < about.pieces.len() {
+        if let Some(mut survey) = begun.or_else(|| Survey::new(tcp, codes, otherwise).map(Box::new)) {
+            let piece = &tcp.pieces[survey.read()];
+            if !survey.receive(piece) && survey.read() < tcp.pieces.len() {
                 self.survey = Some(survey);
                 return piece.bytes.len() as i64 + 64;
             }
             guess = survey.finish();
         }
-        let mut conversation = capture_walk::conversation_with(about, guess, codes, otherwise);
+        let mut conversation = capture_walk::conversation_with(tcp, guess, codes, otherwise);
         conversation.set_brief(true);
-        self.reading = Some(Box::new(ConnectionReader::new(self.number, about, conversation)));
+        self.reading = Some(Box::new(ConnectionReader::new(self.number, tcp, conversation)));
         64
     }
 

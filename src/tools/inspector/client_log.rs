@@ -96,27 +96,27 @@ impl ClientLog {
     pub fn add_datagram<'c>(
         &mut self,
         n: &mut u64,
-        mut kept: RetainedFrame,
+        mut retained: RetainedFrame,
         codes: &'c PacketTables,
     ) -> Option<(RetainedFrame, Explanation<'c>, usize)> {
-        let explained = explain_datagram(&kept, self.dialect(codes)?);
-        let (from, at_us) = (kept.from, kept.at.as_micros() as u64);
-        let is_received = kept.datagram.is_some_and(|(_, dropped)| is_received(dropped));
-        let header = DatagramHeader::read(kept.bytes()).filter(|_| is_received);
-        let place = RowPlace { n: *n, client: self.client as u32, at_us, tick: kept.tick };
+        let explained = explain_datagram(&retained, self.dialect(codes)?);
+        let (from, at_us) = (retained.from, retained.at.as_micros() as u64);
+        let is_received = retained.datagram.is_some_and(|(_, dropped)| is_received(dropped));
+        let header = DatagramHeader::read(retained.bytes()).filter(|_| is_received);
+        let place = RowPlace { n: *n, client: self.client as u32, at_us, tick: retained.tick };
         let missing_row =
             header.and_then(|header| self.lane.push_missing(&mut self.list, place, (from, header)));
-        kept.n = *n + u64::from(missing_row.is_some());
-        *n = kept.n + 1;
-        let gone = self.add_frame(kept.clone(), &explained);
+        retained.n = *n + u64::from(missing_row.is_some());
+        *n = retained.n + 1;
+        let gone = self.add_frame(retained.clone(), &explained);
         match header {
             Some(header) => {
-                let row = ObservedRow { n: kept.n, at_us, from, header };
+                let row = ObservedRow { n: retained.n, at_us, from, header };
                 self.lane.receive(&mut self.list, row, missing_row);
             }
-            None => self.list.change(kept.n, |entry| entry.set_fate(Fate::Dropped)),
+            None => self.list.change(retained.n, |entry| entry.set_fate(Fate::Dropped)),
         }
-        Some((kept, explained, gone))
+        Some((retained, explained, gone))
     }
 
     /// Prepends the unfinished message to a piece. Returns the bytes, and the offset of the piece
@@ -155,26 +155,26 @@ impl ClientLog {
     }
 
     /// Stores a frame. Returns the number of visible entries that were removed from the list.
-    pub fn add_frame(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
-        let at_us = kept.at.as_micros() as u64;
-        let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
-        let pair = self.pairs.match_frame(kept.n, at_us, explained);
+    pub fn add_frame(&mut self, retained: RetainedFrame, explained: &Explanation<'_>) -> usize {
+        let at_us = retained.at.as_micros() as u64;
+        let entry = FrameEntry::new(retained.n, self.client as u32, explained, &mut self.list.names);
+        let pair = self.pairs.match_frame(retained.n, at_us, explained);
         self.list.push(
             FrameEntry {
                 at_us,
-                tick: kept.tick,
-                mark: kept.mark,
-                compressed_bytes: kept.compressed_bytes,
+                tick: retained.tick,
+                mark: retained.mark,
+                compressed_bytes: retained.compressed_bytes,
                 ..entry
             },
             Some(explained),
         );
         if let Some(pair) = pair {
-            self.list.pair(kept.n, pair);
+            self.list.pair(retained.n, pair);
         }
-        self.last = self.last.max(kept.at);
+        self.last = self.last.max(retained.at);
         let mut gone = 0;
-        self.ring.push(kept, |n| gone += self.list.remove(n));
+        self.ring.push(retained, |n| gone += self.list.remove(n));
         gone
     }
 
@@ -239,42 +239,42 @@ impl ClientLog {
         n: u64,
         codes: &'c PacketTables,
     ) -> Option<(&RetainedFrame, Explanation<'c>)> {
-        let kept = self.ring.get(n)?;
-        if kept.datagram.is_some() {
-            return Some((kept, explain_datagram(kept, self.dialect(codes)?)));
+        let retained = self.ring.get(n)?;
+        if retained.datagram.is_some() {
+            return Some((retained, explain_datagram(retained, self.dialect(codes)?)));
         }
         let mut conversation =
-            if kept.is_head { self.conversation_before_handshake(codes) } else { self.conversation(codes) }?;
+            if retained.is_head { self.conversation_before_handshake(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
-            (kept.is_head, kept.from, &self.start)
+            (retained.is_head, retained.from, &self.start)
         {
             conversation.receive_each(Side::Client, &opened.request, |_| ());
         }
-        conversation.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
-        Some((kept, explain_retained(kept, &mut conversation)))
+        conversation.receive_each(retained.from, &retained.piece[..retained.begin], |_| ());
+        Some((retained, explain_retained(retained, &mut conversation)))
     }
 
     /// Explains the header of a compressed message on the wire. `None` for another message.
-    pub fn wire_header<'c>(&self, kept: &RetainedFrame, codes: &'c PacketTables) -> Option<Explanation<'c>> {
-        let conversation = self.conversation(codes).filter(|_| !kept.wire_header.is_empty());
-        conversation.map(|mut conversation| conversation.explain(kept.from, &kept.wire_header))
+    pub fn wire_header<'c>(&self, retained: &RetainedFrame, codes: &'c PacketTables) -> Option<Explanation<'c>> {
+        let conversation = self.conversation(codes).filter(|_| !retained.wire_header.is_empty());
+        conversation.map(|mut conversation| conversation.explain(retained.from, &retained.wire_header))
     }
 }
 
 /// Explains a frame, or a message without its frames, as the next bytes of the conversation.
-pub fn explain_retained<'c>(kept: &RetainedFrame, conversation: &mut Conversation<'c>) -> Explanation<'c> {
-    if !kept.is_message {
-        return conversation.explain(kept.from, kept.bytes());
+pub fn explain_retained<'c>(retained: &RetainedFrame, conversation: &mut Conversation<'c>) -> Explanation<'c> {
+    if !retained.is_message {
+        return conversation.explain(retained.from, retained.bytes());
     }
-    let message = bare_message::as_message(kept.bytes(), Some(kept.from));
-    conversation.explain_message(kept.from, message.opcode, kept.bytes())
+    let message = bare_message::as_message(retained.bytes(), Some(retained.from));
+    conversation.explain_message(retained.from, message.opcode, retained.bytes())
 }
 
 /// Explains a stored datagram.
-fn explain_datagram<'c>(kept: &RetainedFrame, dialect: &'c Dialect) -> Explanation<'c> {
-    match kept.datagram.and_then(|(_, dropped)| dropped) {
-        Some(rule) => datagram::explain_dropped(kept.bytes(), rule, dialect),
-        None => datagram::explain(kept.bytes(), kept.from, dialect),
+fn explain_datagram<'c>(retained: &RetainedFrame, dialect: &'c Dialect) -> Explanation<'c> {
+    match retained.datagram.and_then(|(_, dropped)| dropped) {
+        Some(rule) => datagram::explain_dropped(retained.bytes(), rule, dialect),
+        None => datagram::explain(retained.bytes(), retained.from, dialect),
     }
 }
 

@@ -50,8 +50,8 @@ impl ExportedConnection<'_> {
     /// Writes the opening of the connection.
     fn open(&self, writer: &mut CaptureWriter) -> TcpFlow {
         let ExportedConnection { opened, at, frames, .. } = self;
-        let about = if self.is_foreign() { FOREIGN_COMMENT } else { "" };
-        let mut flow = TcpFlow::open(writer, [opened.address, opened.local], [0, 0], (*at, about));
+        let comment = if self.is_foreign() { FOREIGN_COMMENT } else { "" };
+        let mut flow = TcpFlow::open(writer, [opened.address, opened.local], [0, 0], (*at, comment));
         let first = frames.iter().find(|frame| !frame.is_head).map_or(0, |frame| frame.n);
         let before = format!("the inspector no longer has the frames before number {first}");
         flow.bytes(writer, TcpSide::Client, &opened.request, (*at, ""));

@@ -190,18 +190,18 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
     let (mut tokens, mut at) = (Vec::new(), 0);
     while at < chars.len() {
         let begin = at;
-        let sign = chars[at];
-        let what = if sign.is_whitespace() || sign == ',' {
+        let ch = chars[at];
+        let what = if ch.is_whitespace() || ch == ',' {
             at += 1;
             continue;
-        } else if sign == '"' {
-            let end = chars[at + 1..].iter().position(|sign| *sign == '"').map(|end| at + 1 + end);
+        } else if ch == '"' {
+            let end = chars[at + 1..].iter().position(|ch| *ch == '"').map(|end| at + 1 + end);
             let Some(end) = end else {
                 return error("the quotation mark is not closed", begin..chars.len());
             };
             at = end + 1;
             TokenKind::Quoted(chars[begin + 1..end].iter().collect())
-        } else if OPERATOR_CHARS.contains(sign) {
+        } else if OPERATOR_CHARS.contains(ch) {
             at += 1;
             if chars.get(at) == Some(&'=') {
                 at += 1;
@@ -213,7 +213,7 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
             )
         } else {
             let ends =
-                |sign: &char| sign.is_whitespace() || OPERATOR_CHARS.contains(*sign) || "\",".contains(*sign);
+                |ch: &char| ch.is_whitespace() || OPERATOR_CHARS.contains(*ch) || "\",".contains(*ch);
             at += chars[at..].iter().position(ends).unwrap_or(chars.len() - at);
             TokenKind::Word(chars[begin..at].iter().collect())
         };
@@ -343,7 +343,7 @@ impl<'a> FilterParser<'a> {
     fn hex(&mut self, token: &FilterToken) -> Result<Test, FilterError> {
         let mut bytes = Vec::new();
         while let Some(FilterToken { what: TokenKind::Word(word), place }) = self.peek() {
-            if !word.chars().all(|sign| sign.is_ascii_hexdigit() || ":xX".contains(sign)) {
+            if !word.chars().all(|ch| ch.is_ascii_hexdigit() || ":xX".contains(ch)) {
                 break;
             }
             match hex::parse(word) {
@@ -379,7 +379,7 @@ fn number(text: &str) -> Option<ExpectedValue> {
     let number = match digits.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok()? as f64,
         // Excludes words such as `nan`.
-        None if digits.starts_with(|sign: char| sign.is_ascii_digit() || "+-.".contains(sign)) => {
+        None if digits.starts_with(|ch: char| ch.is_ascii_digit() || "+-.".contains(ch)) => {
             digits.parse().ok()?
         }
         None => return None,

@@ -90,7 +90,7 @@ fn scalar(node: &Node) -> String {
         return node.value.clone();
     }
     let text = node.value.split_once(" = ").map_or(&node.value[..], |(_, scaled)| scaled);
-    let digits = text.find(|sign: char| !matches!(sign, '0'..='9' | '.' | '-')).unwrap_or(text.len());
+    let digits = text.find(|ch: char| !matches!(ch, '0'..='9' | '.' | '-')).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number = match number.parse::<f64>() {
         Ok(value) if number.contains('.') && value.abs() >= WHOLE_FROM => format!("{value:.0}"),

@@ -38,7 +38,7 @@ impl ProxyNote {
         let mut note = ProxyNote::default();
         for part in comment.split("; ") {
             if let Some(digits) = part.strip_prefix(RECEIVED) {
-                let end = digits.find(|sign: char| !sign.is_ascii_hexdigit()).unwrap_or(digits.len());
+                let end = digits.find(|ch: char| !ch.is_ascii_hexdigit()).unwrap_or(digits.len());
                 note.received = hex::parse(&digits[..end]).unwrap_or_default();
             } else if let Some(rest) = part.strip_prefix(INFLATED[0]) {
                 note.compressed_bytes = rest.strip_suffix(INFLATED[1]).and_then(|bytes| bytes.parse().ok());

@@ -163,9 +163,9 @@ fn is_misspelt(word: &str, name: &str) -> bool {
 /// Splits at the first colon outside quotation marks.
 fn split_outside_quotes(text: &str) -> Option<(&str, &str)> {
     let mut is_quoted = false;
-    let at = text.find(|sign| {
-        is_quoted ^= sign == '"';
-        sign == ':' && !is_quoted
+    let at = text.find(|ch| {
+        is_quoted ^= ch == '"';
+        ch == ':' && !is_quoted
     })?;
     Some((&text[..at], &text[at + 1..]))
 }

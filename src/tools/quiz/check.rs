@@ -93,8 +93,8 @@ impl Expected {
 /// One sentence with the rule.
 pub fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
     if text.len() > limits::QUIZ_ANSWER_CHARS {
-        let (length, most) = (text.len(), limits::QUIZ_ANSWER_CHARS);
-        return Err(format!("{length} characters: an answer has at most {most}"));
+        let (length, max) = (text.len(), limits::QUIZ_ANSWER_CHARS);
+        return Err(format!("{length} characters: an answer has at most {max}"));
     }
     let input = input::read(text.as_bytes())?;
     let mut bytes = Vec::new();

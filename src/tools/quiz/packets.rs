@@ -51,8 +51,8 @@ fn number_of(number: i64) -> (Value, String) {
 
 /// Returns a random number with an encoding of one to five bytes.
 fn draw_number(draw: &mut Draw<'_>) -> i64 {
-    let most = draw.choose(&[1 << 7, 1 << 8, 1 << 16, 1 << 31]);
-    draw.below(most) as i64
+    let max = draw.choose(&[1 << 7, 1 << 8, 1 << 16, 1 << 31]);
+    draw.below(max) as i64
 }
 
 pub fn value(draw: &mut Draw<'_>) -> Draft {

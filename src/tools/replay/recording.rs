@@ -84,7 +84,7 @@ impl Recording<'_> {
     /// The properties of the room that affect its replies, as far as they are recorded.
     pub fn room_info(&self) -> RoomInfo {
         let (info, identity) = (self.info, self.world.identity());
-        RoomInfo { about: info, epoch: String::new(), identity, update_hz: 0 }
+        RoomInfo { game: info, epoch: String::new(), identity, update_hz: 0 }
     }
 }
 

@@ -69,7 +69,7 @@ pub fn replay_client(
 ) -> Result<ClientReplay, ReplayError> {
     let ReplayContext { first_ns, find, time_of, datagrams } = hearing;
     let (mut replayed, mut before) = (RecordedAnswers::default(), 0);
-    let (mut reader, mut endpoint, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
+    let (mut reader, mut format, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = recorded_client.resumed;
     let pieces = received(connection, datagrams);
     for (at, piece) in pieces.iter().enumerate() {
@@ -77,8 +77,8 @@ pub fn replay_client(
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
             let past_now = Duration::from_nanos(past.at_ns);
             let restore =
-                |endpoint| ServerConnection::restore(endpoint, room.clone(), past.session, past_now);
-            let Some(restored) = endpoint.clone().and_then(restore) else {
+                |format| ServerConnection::restore(format, room.clone(), past.session, past_now);
+            let Some(restored) = format.clone().and_then(restore) else {
                 let refused = ReplayError::at(
                     *first_ns,
                     (past.packet, past.at_ns),
@@ -104,36 +104,36 @@ pub fn replay_client(
             };
             rest = Some(reading.rest().to_vec());
             reader = None;
-            endpoint = with_compression(head.and_then(|head| find(room.about, &head)), connection);
-            if let Some(endpoint) = &endpoint {
-                let number = server_replies::infer_room_info(connection, endpoint, &mut room);
-                replayed.rejected = server_replies::find_rejection(connection, endpoint);
-                let begun = open.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
+            format = with_compression(head.and_then(|head| find(room.game, &head)), connection);
+            if let Some(format) = &format {
+                let number = server_replies::infer_room_info(connection, format, &mut room);
+                replayed.rejected = server_replies::find_rejection(connection, format);
+                let begun = open.insert(ServerConnection::new(format.clone(), room.clone(), now));
                 begun.begin(number);
-                if let Err(ending) = replayed.drain(begun) {
-                    replayed.answers.add(piece.packet, &ending.frames(endpoint));
+                if let Err(reason) = replayed.drain(begun) {
+                    replayed.answers.add(piece.packet, &reason.frames(format));
                     open = None;
                 }
             }
         }
-        let (Some(current), Some(endpoint)) = (&mut open, &endpoint) else { continue };
+        let (Some(current), Some(format)) = (&mut open, &format) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
         piece.pass(bytes, current, at);
-        if let Err(ending) = replayed.drain(current) {
-            replayed.answers.add(piece.packet, &ending.frames(endpoint));
+        if let Err(reason) = replayed.drain(current) {
+            replayed.answers.add(piece.packet, &reason.frames(format));
             open = None;
         }
     }
-    let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
+    let compared = format.map(|format| replayed.answers.compare(connection, &format));
     let (answers, differing) = compared.unwrap_or_default();
     Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
 }
 
 /// Adds the compression that the server agreed to.
-fn with_compression(endpoint: Option<WireFormat>, connection: &TcpConnection<'_>) -> Option<WireFormat> {
-    Some(WireFormat { compression: server_replies::find_compression(connection), ..endpoint? })
+fn with_compression(format: Option<WireFormat>, connection: &TcpConnection<'_>) -> Option<WireFormat> {
+    Some(WireFormat { compression: server_replies::find_compression(connection), ..format? })
 }
 
 /// Bytes of a client: a piece of its stream, or an opened datagram.

@@ -70,11 +70,11 @@ impl ServerReplies {
     pub fn compare(
         &self,
         connection: &TcpConnection<'_>,
-        endpoint: &WireFormat,
+        format: &WireFormat,
     ) -> (usize, Option<ReplyDiff>) {
         let mut replayed = self.frames.iter().peekable();
         let mut same = 0;
-        let known = ReplyMatcher::new(endpoint);
+        let known = ReplyMatcher::new(format);
         for recorded in answers(connection, &known) {
             if recorded.packet < self.from_packet {
                 continue;
@@ -100,9 +100,9 @@ impl ServerReplies {
 
 /// Sets the epoch of the room and the update rate of native clients from the first recorded reply.
 /// Returns the number of the client, which the MooMoo dialects send.
-pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut RoomInfo) -> u64 {
+pub fn infer_room_info(connection: &TcpConnection<'_>, format: &WireFormat, facts: &mut RoomInfo) -> u64 {
     let Some(frame) = frames(connection).next() else { return 0 };
-    let Some(ReplyKind::Packet(packet)) = ReplyMatcher::new(endpoint).kind(&frame.bytes) else { return 0 };
+    let Some(ReplyKind::Packet(packet)) = ReplyMatcher::new(format).kind(&frame.bytes) else { return 0 };
     let text = |name| packet.get(name).and_then(|value| value.as_str());
     if let Some((epoch, number)) = text("socket_id").and_then(|id| id.rsplit_once('-')) {
         epoch.clone_into(&mut facts.epoch);
@@ -125,8 +125,8 @@ pub struct RecordedRejection {
 
 /// Determines what the server rejected. If the recording shows neither acceptance nor rejection,
 /// lockstep counts as rejected, and so does the token of a native client that received no pong.
-pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> RecordedRejection {
-    let known = ReplyMatcher::new(endpoint);
+pub fn find_rejection(connection: &TcpConnection<'_>, format: &WireFormat) -> RecordedRejection {
+    let known = ReplyMatcher::new(format);
     let mut has_pong = false;
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
@@ -139,13 +139,13 @@ pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> 
                 return RecordedRejection { token: !has_pong, lockstep: true };
             }
             Some(ReplyKind::Close(reason)) => {
-                let token = TOKEN_REASONS.iter().any(|breach| breach.name() == reason);
+                let token = TOKEN_REASONS.iter().any(|close_reason| close_reason.name() == reason);
                 return RecordedRejection { token, lockstep: CloseReason::LockstepOff.name() == reason };
             }
             _ => {}
         }
     }
-    RecordedRejection { token: endpoint.is_native && !has_pong, lockstep: true }
+    RecordedRejection { token: format.is_native && !has_pong, lockstep: true }
 }
 
 /// The kind of a reply frame.
@@ -158,15 +158,15 @@ enum ReplyKind<'a> {
 
 /// Distinguishes replies from updates, which are a hundred times as frequent.
 struct ReplyMatcher<'a> {
-    endpoint: &'a WireFormat,
+    format: &'a WireFormat,
     /// The first bytes of reply packets.
     prefixes: Vec<&'a [u8]>,
 }
 
 impl<'a> ReplyMatcher<'a> {
-    fn new(endpoint: &'a WireFormat) -> ReplyMatcher<'a> {
-        let prefix = |name: &&str| Some(endpoint.dialect.prefix(Direction::ToClient, name)?.0);
-        ReplyMatcher { endpoint, prefixes: REPLY_PACKETS.iter().filter_map(prefix).collect() }
+    fn new(format: &'a WireFormat) -> ReplyMatcher<'a> {
+        let prefix = |name: &&str| Some(format.dialect.prefix(Direction::ToClient, name)?.0);
+        ReplyMatcher { format, prefixes: REPLY_PACKETS.iter().filter_map(prefix).collect() }
     }
 
     /// Whether a frame may be a reply. Checks only its first bytes.
@@ -182,7 +182,7 @@ impl<'a> ReplyMatcher<'a> {
     /// Returns the kind of a reply; `None` if the frame is not one.
     fn kind(&self, frame: &[u8]) -> Option<ReplyKind<'a>> {
         let (header, at) = Header::decode_with(frame, Side::Server, true).ok()??;
-        let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
+        let (dialect, payload) = (&self.format.dialect, &frame[at..]);
         if !self.may_be(&header, payload) {
             return None;
         }
@@ -279,10 +279,10 @@ fn first_four(bytes: &[u8]) -> u32 {
 fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
     let is_external = |rule: &str| {
         let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::IdleTimeout];
-        let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
+        let close_reason = CloseReason::ALL.into_iter().find(|close_reason| close_reason.name() == rule);
         rule.starts_with(ADDRESS)
             || [PLAYER_GONE, NO_LANE].contains(&rule)
-            || breach.is_some_and(|breach| !breach.is_client_fault() || of_time.contains(&breach))
+            || close_reason.is_some_and(|close_reason| !close_reason.is_client_fault() || of_time.contains(&close_reason))
     };
     match answer {
         ReplyKind::Pong => false,

@@ -104,8 +104,8 @@ fn written_again(found: &Capture<'_>) {
     for packet in &found.packets {
         let interface = links.iter().position(|link| *link == packet.link).expect("one of them") as u32;
         let comment = packet.comments.first().map_or("", |comment| comment.raw());
-        let about = PacketMeta { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
-        write_packet(&mut bytes, &about, packet.bytes);
+        let meta = PacketMeta { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+        write_packet(&mut bytes, &meta, packet.bytes);
     }
     let again = capture::read(&bytes).expect("our own file");
     assert_eq!((again.packets.len(), again.truncated_at), (found.packets.len(), None));

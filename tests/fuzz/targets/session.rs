@@ -168,21 +168,21 @@ impl Game {
         self.clients[who].begin_again(self.now);
     }
 
-    fn operate(&mut self, what: u8, about: u8) {
-        let player = PlayerId(u16::from(about % 8));
+    fn operate(&mut self, what: u8, value: u8) {
+        let player = PlayerId(u16::from(value % 8));
         let body = self.world.player(player).map(|view| view.body);
         let place = body.map_or((700, 700), |body| (body.x.to_px(), body.y.to_px()));
-        let [x_px, y_px] = [place.0 + i32::from(about >> 3) * 8, place.1]
+        let [x_px, y_px] = [place.0 + i32::from(value >> 3) * 8, place.1]
             .map(|px| u16::try_from(px.max(0)).unwrap_or(u16::MAX));
         self.command_operator(match what % 8 {
             0 => Action::Spawn { what: Spawned::Item(what / 8 % ITEMS.len() as u8), x_px, y_px },
             1..=3 => Action::Spawn { what: SPAWNED[usize::from(what / 8) % SPAWNED.len()], x_px, y_px },
-            4 => Action::Announce { text: format!("number {about}") },
+            4 => Action::Announce { text: format!("number {value}") },
             5 => Action::Leave { player },
             6 => Action::Grant {
                 player,
                 resource: Resource::ALL[usize::from(what / 8) % 4],
-                amount: u32::from(about) * 9,
+                amount: u32::from(value) * 9,
             },
             _ => {
                 Action::Grant { player, resource: Resource::ALL[usize::from(what / 8) % 4], amount: u32::MAX }

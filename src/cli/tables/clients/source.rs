@@ -40,17 +40,17 @@ impl Lines {
 /// letter. Two names never become the same class name.
 pub fn class_name(name: &str) -> String {
     let mut out = String::new();
-    let mut signs = name.replace('-', "_");
-    if !signs.starts_with(|first: char| first.is_ascii_lowercase()) {
+    let mut chars = name.replace('-', "_");
+    if !chars.starts_with(|first: char| first.is_ascii_lowercase()) {
         // A dialect may begin with a digit.
-        signs.insert(0, '_');
+        chars.insert(0, '_');
     }
-    let mut signs = signs.chars().peekable();
+    let mut chars = chars.chars().peekable();
     let mut begins = true;
-    while let Some(sign) = signs.next() {
-        let is_dropped = sign == '_' && signs.peek().is_some_and(char::is_ascii_lowercase);
+    while let Some(ch) = chars.next() {
+        let is_dropped = ch == '_' && chars.peek().is_some_and(char::is_ascii_lowercase);
         if !is_dropped {
-            out.push(if begins { sign.to_ascii_uppercase() } else { sign });
+            out.push(if begins { ch.to_ascii_uppercase() } else { ch });
         }
         begins = is_dropped;
     }
@@ -114,14 +114,14 @@ pub fn remark(mark: &str, note: &str) -> String {
 /// The notation of a container without its members.
 pub fn container_note(ty: &Type) -> String {
     let (text, mut out, mut depth) = (ty.to_string(), String::new(), 0);
-    for sign in text.chars() {
-        let is_close = matches!(sign, '}' | ')' | ']');
+    for ch in text.chars() {
+        let is_close = matches!(ch, '}' | ')' | ']');
         depth -= usize::from(is_close);
         if depth == 0 {
             out.push_str(if is_close { "…" } else { "" });
-            out.push(sign);
+            out.push(ch);
         }
-        depth += usize::from(matches!(sign, '{' | '(' | '['));
+        depth += usize::from(matches!(ch, '{' | '(' | '['));
     }
     out
 }
@@ -205,17 +205,17 @@ pub fn change_statements(
     let member_of = |field: usize| format!("{entity}.{}", field_name(&layout.fields[field].name));
     let mut statements = Vec::new();
     for member in &changes.members {
-        let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
+        let (operator, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
         let changed = field_name(&format!("{prefix}{}", layout.fields[member.field].name));
         let target = member_of(member.field);
         // In the last tick, the entity has moved with the new velocity already.
         let velocity = layout.velocities.iter().find(|velocity| velocity.velocity == member.field);
-        let moved = |sign: &str| {
+        let moved = |operator: &str| {
             velocity
-                .map(|velocity| format!("{} {sign} {}{target}", member_of(velocity.field), cast(velocity)))
+                .map(|velocity| format!("{} {operator} {}{target}", member_of(velocity.field), cast(velocity)))
         };
         statements.extend(moved("-="));
-        statements.push(format!("{target} {sign} change.{changed}"));
+        statements.push(format!("{target} {operator} change.{changed}"));
         statements.extend(moved("+="));
     }
     statements

@@ -369,9 +369,9 @@ mod tests {
         let dialect = codes.dialect(dialect).unwrap();
         let policy = Box::new(WanderPolicy::new(1, 1));
         let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = ClientConnection::new("localhost:3000", "/", dialect.name() == "native", keys);
+        let connection = ClientConnection::new("localhost:3000", "/", dialect.name() == "native", keys);
         let actor = MooAgent::new(3, Arc::clone(&dialect), policy, WorldModel::new());
-        let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
+        let mut bot = Bot::new(connection, Arc::clone(&dialect), actor, ());
         let mut request = Vec::new();
         bot.drain_output(&mut request);
         let head = HeadReader::new(limits::HEAD_LIMITS).receive(&request).unwrap().unwrap();

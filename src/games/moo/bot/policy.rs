@@ -78,7 +78,7 @@ const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait 
 /// points.
 #[derive(Debug)]
 pub struct WanderPolicy {
-    dice: BotRng,
+    rng: BotRng,
     /// Number of gathering points along each side of the map.
     points_per_side: u32,
     home: Option<(f64, f64)>,
@@ -94,14 +94,14 @@ pub(super) struct Chatter {
 
 impl Chatter {
     /// Appends a chat message if one is due.
-    pub(super) fn maybe_chat(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
+    pub(super) fn maybe_chat(&mut self, rng: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
         // The first message is sent at a random time within the first interval, so that the bots of
         // a crowd do not all chat at once.
-        let first = dice.between(Duration::from_secs(2), CHAT_INTERVAL[1]);
+        let first = rng.between(Duration::from_secs(2), CHAT_INTERVAL[1]);
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
         if now >= silence_ends {
-            self.silence_ends = Some(now + dice.between(CHAT_INTERVAL[0], CHAT_INTERVAL[1]));
-            intents.extend(dice.choose(&LINES).map(|line| Intent::Chat((*line).to_owned())));
+            self.silence_ends = Some(now + rng.between(CHAT_INTERVAL[0], CHAT_INTERVAL[1]));
+            intents.extend(rng.choose(&LINES).map(|line| Intent::Chat((*line).to_owned())));
         }
     }
 }
@@ -112,9 +112,9 @@ impl WanderPolicy {
     pub fn new(seed: u64, count: usize) -> WanderPolicy {
         // About fifty bots per point: enough company, and space to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
-        let dice = BotRng::new(seed);
+        let rng = BotRng::new(seed);
         WanderPolicy {
-            dice,
+            rng,
             points_per_side,
             home: None,
             stride_ends: Duration::ZERO,
@@ -145,13 +145,13 @@ impl WanderPolicy {
             // The direction deviates from the straight line by up to an eighth of a turn. This also
             // leads the bot around obstacles.
             let homeward = (dy.atan2(dx) / TAU * 65_536.0) as i32 as u16;
-            let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
+            let aside = self.rng.below(2 * u32::from(EIGHTH) + 1) as u16;
             return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));
         }
-        match self.dice.below(REST_ONE_IN) {
+        match self.rng.below(REST_ONE_IN) {
             0 => None,
-            1..=3 => Some(self.dice.bits() as u16),
-            _ => Some((self.dice.below(8) as u16).wrapping_mul(EIGHTH)),
+            1..=3 => Some(self.rng.bits() as u16),
+            _ => Some((self.rng.below(8) as u16).wrapping_mul(EIGHTH)),
         }
     }
 }
@@ -160,12 +160,12 @@ impl Policy for WanderPolicy {
     fn decide(&mut self, world_model: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = world_model.own() else { return };
         if now >= self.stride_ends {
-            self.stride_ends = now + self.dice.between(STRIDE_TIME[0], STRIDE_TIME[1]);
+            self.stride_ends = now + self.rng.between(STRIDE_TIME[0], STRIDE_TIME[1]);
             let direction = self.direction(world_model, me);
             intents.push(Intent::Walk(direction));
-            intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));
+            intents.push(Intent::Aim(direction.unwrap_or(self.rng.bits() as u16)));
         }
-        self.tongue.maybe_chat(&mut self.dice, now, intents);
+        self.tongue.maybe_chat(&mut self.rng, now, intents);
     }
 }
 

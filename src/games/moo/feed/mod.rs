@@ -30,7 +30,7 @@ mod published_state;
 pub use events::Events;
 pub use interest::UpdateLayout;
 pub(crate) use moomoo::{MoomooScratch, MoomooView};
-pub(crate) use native::{NativeScratch, NativeTicks, NativeView, TurnDelta};
+pub(crate) use native::{NativeScratch, NativeTicks, NativeView, UpdateDelta};
 pub use pose::Pose;
 pub(crate) use publish::WorldReader;
 pub(crate) use published_state::PublicState;

@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn clients_know_every_structure_in_their_window_and_none_that_is_destroyed() {
         let mut rng = Rng::new(34, 0);
-        let mut below = |most: u32| rng.below(most);
+        let mut below = |max: u32| rng.below(max);
         let (mut standing, mut next_id) = (Vec::new(), 1);
         let mut structures = Structures::new(index_of(&standing));
         let mut clients: [(usize, Client); 3] = [1, 7, 50].map(|every| (every, Client::default()));

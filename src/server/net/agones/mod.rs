@@ -32,7 +32,7 @@ use crate::limits;
 /// Runs until the sidecar knows that the server stops, or does not respond to that.
 pub fn run(host: &Arc<ServerState>) {
     let Some(settings) = &host.config.agones else { return };
-    let rules_hash = (host.room().handle.about.rules_hash)();
+    let rules_hash = (host.room().handle.game.rules_hash)();
     let labels = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("rules", format!("{rules_hash:016x}"))];
     let mut lifecycle = Lifecycle::new(settings.allocates, &labels);
     while !lifecycle.is_over() {

@@ -71,9 +71,9 @@ impl BotClient {
             // A room without clients and players sleeps, and a join has to wake it.
             self.room.wake();
         }
-        let ending = received.err().or_else(|| client.sender.ending());
-        if let Some(ending) = ending.or_else(|| self.bot.is_over().then_some(DisconnectReason::PeerLost)) {
-            self.end(host, ending);
+        let reason = received.err().or_else(|| client.sender.disconnect_reason());
+        if let Some(reason) = reason.or_else(|| self.bot.is_over().then_some(DisconnectReason::PeerLost)) {
+            self.end(host, reason);
             self.pause(host);
         }
     }
@@ -106,13 +106,13 @@ impl BotClient {
             compression: None,
             room: Some(&self.room.handle),
             is_room_full: false,
-            budgets: host.budgets(),
+            address_limits: host.address_limits(),
             is_stopping: false,
         };
-        let (accepted, endpoint) = check.check(&head)?;
+        let (accepted, format) = check.check(&head)?;
         let entry = AcceptedClient {
             room: Arc::clone(&self.room.handle),
-            endpoint,
+            format,
             resume_key: None,
             token: None,
             is_local: false,
@@ -123,30 +123,30 @@ impl BotClient {
         stream.write(&entry.response);
         let id = host.next_client.fetch_add(1, Ordering::Relaxed);
         let address = SocketAddr::from((self.bot.ip(), PORT));
-        let (dialect, json) = (entry.endpoint.dialect.name(), entry.endpoint.is_json);
+        let (dialect, json) = (entry.format.dialect.name(), entry.format.is_json);
         debug!(client = id, room = self.room.label(), dialect, name = self.name(), "bot connected");
         let mut raw = request;
         self.room.redact_name(&mut raw);
-        let (info, response) = (self.room.handle.about, entry.response.clone());
+        let (info, response) = (self.room.handle.game, entry.response.clone());
         let what = EventKind::opened((address, host.config.bind), info, (dialect, json), raw, response);
         let source = EventSource { client: id, player: 0, at: now, tick: self.room.handle.tick() };
         host.tap.record_open(source, &self.room.run(), what);
         let (room, stream) = (Arc::clone(&self.room), ClientStream::Memory(stream));
-        let transport = host.transport((id, &entry.endpoint), room, stream);
+        let transport = host.transport((id, &entry.format), room, stream);
         let client = Arc::new(TcpClient::new((id, address), transport, entry, now));
         ClientEvents { host, client: &client }.register(&client);
         Ok(client)
     }
 
     /// Closes the bot's connection, and removes its player from the world.
-    pub fn end(&mut self, host: &ServerState, ending: DisconnectReason) {
+    pub fn end(&mut self, host: &ServerState, reason: DisconnectReason) {
         let Some(client) = self.client.take() else { return };
-        client.close(ending.clone(), host.now());
-        let ending = client.sender.ending().unwrap_or(ending);
+        client.close(reason.clone(), host.now());
+        let reason = client.sender.disconnect_reason().unwrap_or(reason);
         let events = ClientEvents { host, client: &client };
         client.leave_world(host.now());
         events.driver().ignore(&[]);
-        events.release(ending.name());
+        events.release(reason.name());
         self.room.wake();
     }
 }

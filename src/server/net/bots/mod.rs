@@ -34,7 +34,7 @@ use crate::server::bots::{ConnectionKeys, LocalBot, Occupancy};
 use crate::util::os;
 
 /// Why a bot leaves: a person takes its place, or the server stops.
-const LEAVES: DisconnectReason = DisconnectReason::Breach(CloseReason::GoingAway);
+const LEAVES: DisconnectReason = DisconnectReason::Closed(CloseReason::GoingAway);
 
 /// The bots of all rooms, the oldest first.
 struct ServerBots<'a> {
@@ -113,7 +113,7 @@ impl ServerBots<'_> {
         if !self.bots.is_empty() {
             return Some(limits::BOTS_STEP_INTERVAL);
         }
-        let may_need_bots = self.host.clients.count() > 0 || self.host.room().handle.about.has_bot_policy();
+        let may_need_bots = self.host.clients.count() > 0 || self.host.room().handle.game.has_bot_policy();
         may_need_bots.then_some(limits::BOTS_IDLE_INTERVAL)
     }
 
@@ -125,7 +125,7 @@ impl ServerBots<'_> {
         for mut bot in self.bots.extract_if(.., |bot| !is_listed(bot) || bot.room.is_ending()) {
             bot.end(host, LEAVES);
         }
-        for room in rooms.iter().filter(|room| room.handle.about.has_bot_policy()) {
+        for room in rooms.iter().filter(|room| room.handle.game.has_bot_policy()) {
             let is_running = !room.is_ending() && !room.handle.is_over();
             let wanted = if is_running { occupancy(room, &players).bots(host.config.bots) } else { 0 };
             let mut left = wanted;
@@ -161,7 +161,7 @@ impl ServerBots<'_> {
         let Some(name) = names::choose(&mut self.random, is_taken) else { return };
         let number = (0..).find(|number| bots.iter().all(|bot| bot.number() != *number)).unwrap_or(0);
         let seeds = (self.random.bits(), host.config.bots, self.crowd_seed);
-        let game = (room.handle.about, Arc::clone(&host.config.codes));
+        let game = (room.handle.game, Arc::clone(&host.config.codes));
         let mut bot = LocalBot::new(game, number, seeds, random_keys);
         bot.name = Some(name.to_owned());
         bot.room = Arc::clone(&room.path_name);
@@ -177,7 +177,7 @@ impl ServerBots<'_> {
             if catch_unwind(AssertUnwindSafe(|| bot.step(host))).is_err() {
                 host.metrics.panics.inc();
                 error!(room = bot.room.label(), "a panic ended a bot; this is a bug in the bots of the game");
-                bot.end(host, DisconnectReason::Breach(CloseReason::InternalError));
+                bot.end(host, DisconnectReason::Closed(CloseReason::InternalError));
                 bot.pause(host);
             }
         }

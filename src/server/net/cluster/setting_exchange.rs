@@ -66,7 +66,7 @@ impl SettingExchange {
         if refused > 0 && !self.is_full {
             warn!(
                 refused,
-                most = limits::CLUSTER_SETTINGS,
+                max = limits::CLUSTER_SETTINGS,
                 "the cluster has its maximum of bans, and further ones hold in this process only"
             );
         }

@@ -38,7 +38,7 @@ const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats",
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
 const SERVER_COMMANDS: [CommandRow; 17] = [
-    ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
+    ("help", "list the commands", |context, _| Ok(help(context.room.handle.game.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
     (
@@ -92,11 +92,11 @@ fn name_of(usage: &'static str) -> &'static str {
 }
 
 /// Returns the list of all commands, with the game's commands after `players`.
-fn help(orders: &[OperatorCommand]) -> String {
+fn help(commands: &[OperatorCommand]) -> String {
     let mut rows: Vec<(&str, &str)> =
         SERVER_COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
     let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
-    rows.splice(at..at, orders.iter().map(|order| (order.usage, order.help)));
+    rows.splice(at..at, commands.iter().map(|command| (command.usage, command.help)));
     let width = rows.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
     rows.iter().map(|(usage, does)| format!("{usage:<width$}  {does}\n")).collect()
 }
@@ -124,8 +124,8 @@ fn execute_in_room(context: &CommandContext<'_>, line: &str) -> (&'static str, C
     }
     if SERVER_COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !ROOM_COMMANDS.contains(&word)
     {
-        let orders = room.handle.about.operator_commands.iter().map(|order| name_of(order.usage));
-        let names: Vec<&str> = ROOM_COMMANDS.into_iter().chain(orders).collect();
+        let commands = room.handle.game.operator_commands.iter().map(|command| name_of(command.usage));
+        let names: Vec<&str> = ROOM_COMMANDS.into_iter().chain(commands).collect();
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(No::Usage(reason)));
     }
@@ -162,9 +162,9 @@ fn excerpt(word: &str) -> String {
 /// Executes a command in the room of `context`.
 fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, CommandResult) {
     let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
-    let mut orders = context.room.handle.about.operator_commands.iter();
-    let ordered = orders.find(|order| name_of(order.usage) == word);
-    let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
+    let mut commands = context.room.handle.game.operator_commands.iter();
+    let game_command = commands.find(|command| name_of(command.usage) == word);
+    let Some(usage) = found.map(|row| row.0).or(game_command.map(|command| command.usage)) else {
         let word = excerpt(word);
         let reason = format!("there is no command {word:?}; type help for a list of commands");
         return ("unknown", Err(No::Usage(reason)));
@@ -180,11 +180,11 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         let room = context.room.label();
         info!(from = %context.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, ordered) {
+    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, game_command) {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(context, rest),
-        (false, false, None, Some(order)) => context.game_command(order, rest),
+        (false, false, None, Some(command)) => context.game_command(command, rest),
         (false, false, None, None) => Err(No::Usage(String::new())),
     };
     let done = done.map_err(|no| match no {
@@ -231,8 +231,8 @@ impl CommandContext<'_> {
         }
     }
 
-    fn game_command(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
-        let (action, done) = (order.parse)(rest, &|text| self.find(text))?;
+    fn game_command(&self, command: &OperatorCommand, rest: &str) -> CommandResult {
+        let (action, done) = (command.parse)(rest, &|text| self.find(text))?;
         self.command(action, done)
     }
 
@@ -301,7 +301,7 @@ impl CommandContext<'_> {
             self.room.wake();
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
-        client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
+        client.close(DisconnectReason::Closed(CloseReason::Kicked), now);
         if client.transport.is_bot() {
             return Ok(format!("player {} was kicked; it is a bot, and comes back soon", player.0));
         }
@@ -330,10 +330,10 @@ impl CommandContext<'_> {
 
     fn save(&self) -> CommandResult {
         let snapshot = self.query(RoomHandle::snapshot)?;
-        let folder = &self.host.config.save_dir;
-        let name = save_world::write(folder, self.room.label(), &snapshot)
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
-        let (path, tick, bytes) = (folder.join(name), snapshot.tick, snapshot.bytes.len());
+        let directory = &self.host.config.save_dir;
+        let name = save_world::write(directory, self.room.label(), &snapshot)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        let (path, tick, bytes) = (directory.join(name), snapshot.tick, snapshot.bytes.len());
         Ok(format!("saved the world after tick {tick} to {}: {bytes} bytes", path.display()))
     }
 
@@ -398,17 +398,17 @@ impl CommandContext<'_> {
 
     /// Returns one metric per line: its name, spaces, its value.
     fn stats(&self) -> String {
-        let (metrics, figures) = (&self.host.metrics, &self.room.metrics);
+        let (metrics, room_metrics) = (&self.host.metrics, &self.room.metrics);
         let figures: [(&str, String); 13] = [
             ("tick", self.room.handle.tick().to_string()),
             ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),
             ("up", format!("{} s", self.host.now().as_secs())),
-            ("clients", figures.clients.get().to_string()),
+            ("clients", room_metrics.clients.get().to_string()),
             ("players", self.room.players().to_string()),
-            ("bots", figures.bots.get().to_string()),
+            ("bots", room_metrics.bots.get().to_string()),
             ("connections", metrics.accepted.get().to_string()),
-            ("late ticks", figures.late_ticks.get().to_string()),
-            ("skipped ticks", figures.skipped_ticks.get().to_string()),
+            ("late ticks", room_metrics.late_ticks.get().to_string()),
+            ("skipped ticks", room_metrics.skipped_ticks.get().to_string()),
             ("received", format!("{} bytes", metrics.bytes_in.get())),
             ("sent", format!("{} bytes", metrics.sent_bytes())),
             ("bans", self.host.admission.bans().len().to_string()),

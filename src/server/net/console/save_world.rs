@@ -15,22 +15,22 @@ use crate::util::os;
 ///
 /// # Errors
 /// The file exists or cannot be written. No partial file remains.
-pub fn write(folder: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io::Result<String> {
+pub fn write(directory: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io::Result<String> {
     let room = room.map_or(String::new(), |name| format!("{name}-"));
     let name = format!("tickwire-{room}{}.world", snapshot.tick);
-    let path = folder.join(&name);
+    let path = directory.join(&name);
     if path.try_exists()? {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} already exists")));
     }
     let chance = u32::from_le_bytes(os::random());
-    let unfinished = folder.join(format!(".{name}.{chance:08x}"));
+    let unfinished = directory.join(format!(".{name}.{chance:08x}"));
     let written =
         write_atomically(&unfinished, &snapshot.bytes).and_then(|()| fs::rename(&unfinished, &path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
     }
     written?;
-    os::sync_directory(folder);
+    os::sync_directory(directory);
     Ok(name)
 }
 

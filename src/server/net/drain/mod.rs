@@ -56,7 +56,7 @@ pub fn begin(host: &ServerState, time: Duration) -> Result<(), String> {
 fn announce(host: &ServerState, time: Duration) {
     let text = format!("This server stops in {}", count_noun(time.as_secs(), "second"));
     for room in host.rooms.all() {
-        let mut commands = room.handle.about.operator_commands.iter();
+        let mut commands = room.handle.game.operator_commands.iter();
         let command = commands.find(|command| command.usage.split(' ').next() == Some(ANNOUNCE));
         let no_player =
             |_: &str| Err(OperatorCommandError::Failed("an announcement has no player".to_owned()));
@@ -84,7 +84,7 @@ pub fn check(host: &ServerState) -> Result<(), Refusal> {
     if host.drain.has_begun() { Err(Refusal::from_rule(503, RULE)) } else { Ok(()) }
 }
 
-/// Checks whether a client may enter the room of `door` although the server is draining: it resumes
+/// Checks whether a client may enter the room of `upgrade_check` although the server is draining: it resumes
 /// a player, or can only spectate.
 ///
 /// # Errors
@@ -93,11 +93,11 @@ pub fn check_upgrade(
     host: &ServerState,
     head: &RequestHead,
     address: SocketAddr,
-    door: &UpgradeCheck<'_>,
+    upgrade_check: &UpgradeCheck<'_>,
 ) -> Result<(), Refusal> {
     let Err(refused) = check(host) else { return Ok(()) };
-    door.check(head)?;
-    let has_seat = |key| door.room.is_some_and(|room| room.has_seat(key));
+    upgrade_check.check(head)?;
+    let has_seat = |key| upgrade_check.room.is_some_and(|room| room.has_seat(key));
     let offered = OfferedToken::of(head);
     let offered = offered.as_ref().map(|OfferedToken(token)| token.as_str());
     let is_welcome = match host.authenticator.authenticate(address.ip(), offered, host.now()) {

@@ -66,19 +66,19 @@ impl InspectorConnection<'_> {
     fn run_loop(&mut self, early_bytes: &[u8]) -> LoopResult {
         let mut buffer = [0; limits::READ_BYTES];
         self.receive(early_bytes)?;
-        let mut turn = self.host.now();
+        let mut next_send = self.host.now();
         loop {
             if self.host.is_stopping() {
                 self.session.going_away();
                 return Err("the server is shutting down");
             }
             let now = self.host.now();
-            if now >= turn {
-                turn = now + limits::INSPECTOR_SEND_INTERVAL;
+            if now >= next_send {
+                next_send = now + limits::INSPECTOR_SEND_INTERVAL;
                 self.send_observed(now);
                 let (host, only_room) = (self.host, &self.only_room);
                 host.ended.update(&host.tap);
-                self.session.turn(now, || {
+                self.session.poll(now, || {
                     let clients = host.clients.all();
                     let visible = clients.iter().filter(|client| is_visible(only_room, client));
                     [
@@ -88,7 +88,7 @@ impl InspectorConnection<'_> {
                 })?;
             }
             self.flush()?;
-            let left = turn.saturating_sub(self.host.now());
+            let left = next_send.saturating_sub(self.host.now());
             match self.read(&mut buffer, left) {
                 Ok(Some(0)) => return Err("closed by the inspector"),
                 Ok(Some(count)) => self.receive(&buffer[..count])?,

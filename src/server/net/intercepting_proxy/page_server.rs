@@ -208,7 +208,7 @@ impl Page<'_> {
                 self.session.send_text(&held);
                 self.known_version = version;
             }
-            if self.session.turn(self.state.log.now(), || self.state.log.lists()).is_err() {
+            if self.session.poll(self.state.log.now(), || self.state.log.lists()).is_err() {
                 return;
             }
             self.send_records();

@@ -97,7 +97,7 @@ impl RoomJournal {
             self.journals
                 .fail("a room has more records than the disk writes, or a tick does not fit a record");
         }
-        self.hold(ticket.unwrap_or(u64::MAX), ticked.answers.clone());
+        self.hold(ticket.unwrap_or(u64::MAX), ticked.acks.clone());
         let released = self.release(lease_now);
         let durable = self.durable();
         let not_durable = self.held.len() - self.held.partition_point(|(ticket, _)| *ticket <= durable);

@@ -109,7 +109,7 @@ impl RoomJournals {
         })?;
         let mut params = params.clone();
         params.seed = inspection.snapshot.as_ref().map_or(params.seed, |snapshot| snapshot.identity.seed);
-        let identity = WorldIdentity::new(path_name, game.about.name, (game.about.rules_hash)(), &params);
+        let identity = WorldIdentity::new(path_name, game.info.name, (game.info.rules_hash)(), &params);
         let title = format!("room {}", options.name);
         let opened = open_world(game, (&params, &identity), (&storage, &inspection), options, (&title, now));
         let (room, reports) = opened.map_err(RoomError::Refused)?;

@@ -84,8 +84,8 @@ impl RecoveringJournals {
         let room_name = JournalPlace::room_name(&name);
         let described = self.place.describe(room_name);
         let refused = |why: &dyn std::fmt::Display| format!("--journal {described}: {why}");
-        let rules_hash = (game.about.rules_hash)();
-        let identity = WorldIdentity::new(&name, game.about.name, rules_hash, params);
+        let rules_hash = (game.info.rules_hash)();
+        let identity = WorldIdentity::new(&name, game.info.name, rules_hash, params);
         let mut storage = self.place.create_room(room_name).map_err(|error| refused(&error))?;
         let inspection = inspect(&storage, None).map_err(|error| refused(&error))?;
         // The server's clock is at zero.

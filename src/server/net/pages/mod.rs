@@ -256,7 +256,7 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     };
     let in_room =
         host.rooms.find(room).or_else(|| rooms_on_demand::can_create(host, room).then(|| host.room()));
-    let info = in_room.map(|room| room.handle.about);
+    let info = in_room.map(|room| room.handle.game);
     let paths = info.map_or(&[][..], |info| info.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = PageResponse::text(426, "this is a WebSocket endpoint\n".to_owned());

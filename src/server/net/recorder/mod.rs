@@ -203,8 +203,8 @@ impl Recorder {
 }
 
 /// Returns the file of a capture started by an operator command, which cannot choose a path.
-pub fn file_of_tick(folder: &Path, tick: u32) -> CaptureTarget {
-    CaptureTarget::File(folder.join(format!("tickwire-{tick}.pcapng")))
+pub fn file_of_tick(directory: &Path, tick: u32) -> CaptureTarget {
+    CaptureTarget::File(directory.join(format!("tickwire-{tick}.pcapng")))
 }
 
 /// Returns the time from 1970 to the start of the server's monotonic clock. Read once per file, so

@@ -139,14 +139,14 @@ impl RoomReservation<'_> {
         now: Duration,
     ) -> (Arc<RunningRoom>, Option<RoomPermit>) {
         let names = (Arc::clone(&self.name), Some(self.creator));
-        let hosted = Arc::new(RunningRoom::new(self.number, names, handle, metrics, now));
-        let presence = hosted.enter();
-        (hosted, presence)
+        let room = Arc::new(RunningRoom::new(self.number, names, handle, metrics, now));
+        let presence = room.enter();
+        (room, presence)
     }
 
     /// Lists the room, so that other clients can enter.
-    pub fn publish(self, hosted: &Arc<RunningRoom>) {
-        self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(hosted));
+    pub fn publish(self, room: &Arc<RunningRoom>) {
+        self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(room));
     }
 }
 
@@ -176,10 +176,10 @@ impl Rooms {
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
-    fn list(&self, hosted: RunningRoom) -> Arc<RunningRoom> {
-        let hosted = Arc::new(hosted);
-        self.listed.lock().present.insert(Arc::clone(&hosted.path_name), Arc::clone(&hosted));
-        hosted
+    fn list(&self, room: RunningRoom) -> Arc<RunningRoom> {
+        let room = Arc::new(room);
+        self.listed.lock().present.insert(Arc::clone(&room.path_name), Arc::clone(&room));
+        room
     }
 
     fn next_number(&self) -> u64 {
@@ -290,8 +290,8 @@ impl Rooms {
     /// Returns the room of this name, and a slot in it unless the room is full.
     pub fn enter(&self, name: &str) -> Option<(Arc<RunningRoom>, Option<RoomPermit>)> {
         let listed = self.listed.lock();
-        let hosted = listed.present.get(name)?;
-        Some((Arc::clone(hosted), hosted.enter()))
+        let room = listed.present.get(name)?;
+        Some((Arc::clone(room), room.enter()))
     }
 
     /// Returns the room of this name.

@@ -77,7 +77,7 @@ impl RunningRoom {
 
     /// Returns the name of the room's game.
     pub fn game(&self) -> &'static str {
-        self.handle.about.name
+        self.handle.game.name
     }
 
     /// Returns the room's public name: empty for the default room, an alias for a private room.
@@ -160,7 +160,7 @@ impl RunningRoom {
             return false;
         }
         let properties = self.handle.properties.get();
-        wanted.fit(&properties) && properties.max_players().is_none_or(|most| self.occupied() < most)
+        wanted.fit(&properties) && properties.max_players().is_none_or(|max| self.occupied() < max)
     }
 
     /// Returns whether a client that wants any room finds a place: the room runs, has a free client

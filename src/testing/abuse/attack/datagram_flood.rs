@@ -50,14 +50,14 @@ pub(super) struct DatagramFlood {
 /// The attacker's end of its lane.
 struct Sender {
     lane: Option<LaneEndpoint>,
-    dice: BotRng,
+    rng: BotRng,
 }
 
 impl DatagramFlood {
     pub(super) fn new(index: usize, from: IpAddr, to: SocketAddr) -> io::Result<DatagramFlood> {
         let socket = UdpSocket::bind((from, 0))?;
         socket.set_nonblocking(true)?;
-        let sender = Sender { lane: None, dice: BotRng::new(index as u64) };
+        let sender = Sender { lane: None, rng: BotRng::new(index as u64) };
         Ok(DatagramFlood { socket, to, sender, native: client::native() })
     }
 
@@ -94,7 +94,7 @@ impl Sender {
     }
 
     fn stranger(&mut self) -> Vec<u8> {
-        garbage(&mut self.dice, STRANGER_BYTES).collect()
+        garbage(&mut self.rng, STRANGER_BYTES).collect()
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let key = LaneKey([7; 32]);
         let mut server = LaneEndpoint::new(Direction::ToClient, 5, Some(&key));
         let lane = LaneEndpoint::new(Direction::ToServer, 5, Some(&key));
-        let mut sender = Sender { lane: Some(lane), dice: BotRng::new(1) };
+        let mut sender = Sender { lane: Some(lane), rng: BotRng::new(1) };
         let results: Vec<_> = sender
             .block()
             .iter()

@@ -69,7 +69,7 @@ struct Attacker {
     index: usize,
     behavior: Behavior,
     stream: TcpStream,
-    link: ClientConnection,
+    connection: ClientConnection,
     stage: AttackerStage,
     unsent: Vec<u8>,
     datagrams: Option<Datagrams>,
@@ -153,7 +153,7 @@ fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
         // The loop does not wait for ready sockets, because some socket would always be ready. All
         // attackers are served at a fixed interval.
         thread::sleep(POLL_INTERVAL);
-        swarm.turn(Instant::now());
+        swarm.poll(Instant::now());
     }
     let Swarm { mut report, peers, .. } = swarm;
     if !peers.is_empty() {
@@ -241,13 +241,13 @@ impl<'a> Swarm<'a> {
         let mut target = url.target.clone();
         if behavior.has_key {
             // A new key for each connection, so that no client resumes.
-            let sign = if target.contains('?') { '&' } else { '?' };
-            let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.report.connections);
+            let separator = if target.contains('?') { '&' } else { '?' };
+            let _ = write!(target, "{separator}inspect_key={:016x}{index:016x}", self.report.connections);
         }
-        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
+        let mut connection = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
         let mut unsent = Vec::new();
         if behavior.upgrades || behavior.closes_after_request {
-            link.drain_output(&mut unsent);
+            connection.drain_output(&mut unsent);
         } else if !behavior.leaves {
             unsent.extend_from_slice(behavior.request);
         }
@@ -264,7 +264,7 @@ impl<'a> Swarm<'a> {
             index,
             behavior,
             stream,
-            link,
+            connection,
             stage,
             unsent,
             datagrams,
@@ -290,19 +290,19 @@ impl<'a> Swarm<'a> {
     }
 
     /// Lets each attacker read and send its next bytes.
-    fn turn(&mut self, now: Instant) {
+    fn poll(&mut self, now: Instant) {
         let (mut ended, happened) = (Vec::new(), self.poll_all());
         for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
-            if let Some(ending) = peer.turn(now, happened, &mut self.report) {
-                ended.push((at, ending));
+            if let Some(reason) = peer.poll(now, happened, &mut self.report) {
+                ended.push((at, reason));
             }
         }
-        for (at, ending) in ended.into_iter().rev() {
+        for (at, reason) in ended.into_iter().rev() {
             let peer = self.peers.swap_remove(at);
             let is_turned_away =
-                ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
+                reason.starts_with("status 503") || reason.starts_with("status 429") || reason == ENDED;
             let pause = if is_turned_away { RETRY_AFTER_REFUSAL } else { RECONNECT_DELAY };
-            *self.report.endings.entry(ending).or_default() += 1;
+            *self.report.endings.entry(reason).or_default() += 1;
             if self.plan.reconnects {
                 self.schedule_reconnect(peer.index, now + pause);
             }
@@ -312,9 +312,9 @@ impl<'a> Swarm<'a> {
 
 impl Attacker {
     /// Reads and sends. Returns the end of the connection, if it has ended.
-    fn turn(&mut self, now: Instant, happened: Readiness, report: &mut AttackReport) -> Option<String> {
-        if let Some(ending) = happened.is_ready().then(|| self.receive(now)).flatten() {
-            return Some(ending);
+    fn poll(&mut self, now: Instant, happened: Readiness, report: &mut AttackReport) -> Option<String> {
+        if let Some(reason) = happened.is_ready().then(|| self.receive(now)).flatten() {
+            return Some(reason);
         }
         if let Some(stays) = self.behavior.stays {
             if happened.is_closed {
@@ -360,7 +360,7 @@ impl Attacker {
     fn receive(&mut self, now: Instant) -> Option<String> {
         let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.behavior.reads };
         let read = match reads {
-            ReadMode::All => client::read(&self.stream, &mut self.link),
+            ReadMode::All => client::read(&self.stream, &mut self.connection),
             ReadMode::Drip if now >= self.reads_at => {
                 self.reads_at = now + DRIP_EVERY;
                 self.drip()
@@ -371,7 +371,7 @@ impl Attacker {
             return Some(error.kind().to_string());
         }
         let datagrams = &mut self.datagrams;
-        let result = client::poll_end(&mut self.link, |message| {
+        let result = client::poll_end(&mut self.connection, |message| {
             if let Some(datagrams) = datagrams {
                 datagrams.on_message(message);
             }
@@ -381,7 +381,7 @@ impl Attacker {
             PollResult::Ended(_) if self.behavior.request.is_empty() => {
                 Some("end without an answer".to_owned())
             }
-            PollResult::Ended(ending) => Some(ending),
+            PollResult::Ended(reason) => Some(reason),
             PollResult::Opened => {
                 (self.stage, self.since) = (AttackerStage::Busy, now);
                 self.unsent.extend_from_slice(&self.behavior.opening);
@@ -393,8 +393,8 @@ impl Attacker {
     fn drip(&mut self) -> io::Result<()> {
         let mut buffer = [0; DRIP_BYTES];
         match (&mut &self.stream).read(&mut buffer) {
-            Ok(0) => self.link.receive_eof(),
-            Ok(count) => self.link.receive(&buffer[..count]),
+            Ok(0) => self.connection.receive_eof(),
+            Ok(count) => self.connection.receive(&buffer[..count]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(error),
         }

@@ -40,8 +40,8 @@ pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64
             Ok(Some(ServerPacket::Chat { text: received, .. })) if received == text => lines += 1,
             Ok(Some(_)) => {}
             Ok(None) => {
-                let ending = client.close_reason().unwrap_or_default().to_owned();
-                return Err(io::Error::new(ErrorKind::ConnectionAborted, format!("the victim: {ending}")));
+                let reason = client.close_reason().unwrap_or_default().to_owned();
+                return Err(io::Error::new(ErrorKind::ConnectionAborted, format!("the victim: {reason}")));
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(lines),
             Err(error) => return Err(error),

@@ -142,7 +142,7 @@ struct ExpectedBytes {
 struct Inner {
     up: OneWayStream,
     down: OneWayStream,
-    dice: BotRng,
+    rng: BotRng,
     delay: [Duration; 2],
     stalled_until: Duration,
     client: ClientState,
@@ -182,7 +182,7 @@ impl VirtualTcp {
         let inner = Inner {
             up: pipe(Direction::Up, seed),
             down: pipe(Direction::Down, !seed),
-            dice: BotRng::new(seed),
+            rng: BotRng::new(seed),
             delay,
             stalled_until: Duration::ZERO,
             client: ClientState::Here,
@@ -336,7 +336,7 @@ impl VirtualTcp {
 impl Inner {
     /// The current time, the delay, and the time before which nothing arrives.
     fn sample_timing(&mut self, now: Duration) -> (Duration, Duration, Duration) {
-        (now, self.dice.between(self.delay[0], self.delay[1]), self.stalled_until)
+        (now, self.rng.between(self.delay[0], self.delay[1]), self.stalled_until)
     }
 }
 
@@ -383,9 +383,9 @@ impl Transport for ServerTransport {
         let now = self.0.clock.now();
         if inner.full_at == Some(now) {
             space = 0;
-        } else if inner.dice.below(50) == 0 {
+        } else if inner.rng.below(50) == 0 {
             // A kernel may accept any part of a send, and then accept no more bytes for some time.
-            space = space.min(inner.dice.below(400) as usize);
+            space = space.min(inner.rng.below(400) as usize);
             inner.full_at = Some(now);
         }
         bytes.truncate(space);

@@ -55,9 +55,9 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn new(at: usize, line: &'a str) -> Option<Line<'a>> {
         let start = line.len() - line.trim_start().len();
-        let indent = line[..start].chars().map(|sign| if sign == '\t' { TAB } else { 1 }).sum();
+        let indent = line[..start].chars().map(|ch| if ch == '\t' { TAB } else { 1 }).sum();
         let text = &line[start..];
-        let end = text.find(|sign: char| !sign.is_ascii_hexdigit()).unwrap_or(text.len());
+        let end = text.find(|ch: char| !ch.is_ascii_hexdigit()).unwrap_or(text.len());
         let (digits, rest) = text.split_at(end);
         let has_colon = rest.starts_with(':');
         let rest = rest.strip_prefix(':').unwrap_or(rest);
@@ -145,21 +145,21 @@ fn shows(characters: &str, bytes: &[u8]) -> bool {
         .iter()
         .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))
         .unwrap_or(text);
-    let is_shown = |byte: u8, sign: char| !matches!(byte, b' '..=b'~') || char::from(byte) == sign;
-    let matches = |signs: &[char], bytes: &[u8]| {
-        signs.len() == bytes.len() && bytes.iter().zip(signs).all(|(byte, sign)| is_shown(*byte, *sign))
+    let is_shown = |byte: u8, ch: char| !matches!(byte, b' '..=b'~') || char::from(byte) == ch;
+    let matches = |chars: &[char], bytes: &[u8]| {
+        chars.len() == bytes.len() && bytes.iter().zip(chars).all(|(byte, ch)| is_shown(*byte, *ch))
     };
     let trimmed = bytes.trim_ascii();
     // Spaces at the ends may be missing.
     let starts = if text.len() < bytes.len() { &[trimmed, bytes][..] } else { &[bytes, trimmed] };
-    let mut signs: Vec<char> = text.chars().collect();
-    if starts.iter().any(|bytes| matches(&signs, bytes)) {
+    let mut chars: Vec<char> = text.chars().collect();
+    if starts.iter().any(|bytes| matches(&chars, bytes)) {
         return true;
     }
-    if signs.get(HALF_LINE) == Some(&' ') {
-        signs.remove(HALF_LINE);
+    if chars.get(HALF_LINE) == Some(&' ') {
+        chars.remove(HALF_LINE);
     }
-    starts.iter().any(|bytes| matches(&signs, bytes))
+    starts.iter().any(|bytes| matches(&chars, bytes))
 }
 
 /// The offsets of the lines of one side. Several ways of counting may fit the first lines.

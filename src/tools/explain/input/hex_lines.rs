@@ -10,8 +10,8 @@ pub fn is_hex(text: &str) -> bool {
     text.lines().all(|line| parse_sender_mark(line).1.chars().all(is_hex_char))
 }
 
-fn is_hex_char(sign: char) -> bool {
-    sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign)
+fn is_hex_char(ch: char) -> bool {
+    ch.is_ascii_hexdigit() || ch.is_ascii_whitespace() || ":,xX".contains(ch)
 }
 
 /// Splits off the sender of a line, and removes its comment.
@@ -33,9 +33,9 @@ fn offset_in(text: &str, part: &str) -> usize {
 pub fn invalid(text: &str) -> InvalidText {
     let mut lines = text.lines().map(|line| parse_sender_mark(line).1);
     let found = lines.find_map(|line| {
-        let (at, sign) = line.char_indices().find(|(_, sign)| !is_hex_char(*sign))?;
+        let (at, ch) = line.char_indices().find(|(_, ch)| !is_hex_char(*ch))?;
         let other = "and the text is no dump, list of bytes, escaped text or Base64";
-        let message = format!("{}, {other}", HexError::Digit(sign));
+        let message = format!("{}, {other}", HexError::Digit(ch));
         Some(InvalidText::new(offset_in(text, line) + at, message))
     });
     found.unwrap_or_else(|| InvalidText::new(0, EMPTY))
@@ -50,11 +50,11 @@ pub fn read(text: &str) -> Result<Vec<InputPiece>, InvalidText> {
             pieces.push(InputPiece { from, bytes: Vec::new() });
         }
         let Some(piece) = pieces.last_mut() else { continue };
-        let groups = digits.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');
+        let groups = digits.split(|ch: char| ch.is_whitespace() || ch == ':' || ch == ',');
         for group in groups.filter(|group| !group.is_empty()) {
             let bytes = hex::parse(group).map_err(|error| {
                 let within = match &error {
-                    HexError::Digit(sign) => group.rfind(*sign).unwrap_or_default(),
+                    HexError::Digit(ch) => group.rfind(*ch).unwrap_or_default(),
                     _ => 0,
                 };
                 InvalidText::new(offset_in(text, group) + within, error.to_string())

@@ -55,7 +55,7 @@ fn lists(text: &str, open: &str, close: char, radix: u32) -> Result<Vec<InputPie
 
 fn list(text: &str, range: std::ops::Range<usize>, radix: u32) -> Result<Vec<u8>, InvalidText> {
     let (mut bytes, mut at) = (Vec::new(), range.start);
-    for part in text[range].split(|sign: char| sign == ',' || sign.is_ascii_whitespace()) {
+    for part in text[range].split(|ch: char| ch == ',' || ch.is_ascii_whitespace()) {
         if !part.is_empty() {
             bytes.push(number(part, radix).map_err(|message| InvalidText::new(at, message))?);
         }
@@ -99,7 +99,7 @@ fn without_comments(text: &str) -> String {
             let start = at + found;
             let end = out[start..].find(close).map_or(out.len(), |length| start + length + close.len());
             let blank: String =
-                out[start..end].chars().map(|sign| if sign == '\n' { '\n' } else { ' ' }).collect();
+                out[start..end].chars().map(|ch| if ch == '\n' { '\n' } else { ' ' }).collect();
             out.replace_range(start..end, &blank);
             at = end;
         }
@@ -126,14 +126,14 @@ fn quoted(text: &str, quote: usize) -> Result<Input, InvalidText> {
     let before = text[..quote].trim();
     let (mut bytes, mut has_escape, mut at) = (Vec::new(), false, quote);
     let (first, end) = loop {
-        let sign = char::from(text.as_bytes()[at]);
-        let (more, is_escaped, end) = unescape(text, at + 1, Some(sign))?;
+        let ch = char::from(text.as_bytes()[at]);
+        let (more, is_escaped, end) = unescape(text, at + 1, Some(ch))?;
         let first = at + 1..end;
         bytes.extend(more);
         has_escape |= is_escaped;
         let rest = text[end + 1..].trim_start_matches([' ', '\t', '\r', '\n', '\\', '+']);
         let joined = rest.strip_prefix(['b', 'B']).unwrap_or(rest);
-        if !joined.starts_with(sign) {
+        if !joined.starts_with(ch) {
             break (first, end + 1);
         }
         at = text.len() - joined.len();
@@ -190,8 +190,8 @@ fn unescape(text: &str, start: usize, quote: Option<char>) -> Result<(Vec<u8>, b
     }
     match quote {
         None => Ok((bytes, has_escape, at)),
-        Some(sign) => {
-            Err(InvalidText::new(start - 1, format!("the text has no closing {sign}: copy all of it")))
+        Some(ch) => {
+            Err(InvalidText::new(start - 1, format!("the text has no closing {ch}: copy all of it")))
         }
     }
 }
@@ -201,7 +201,7 @@ fn unescape(text: &str, start: usize, quote: Option<char>) -> Result<(Vec<u8>, b
 fn escape(rest: &str) -> Result<(Option<u8>, usize), String> {
     let digits = |start: usize, max: usize, radix: u32| {
         let digits: &str = rest.get(start..).unwrap_or_default();
-        let length = digits.chars().take(max).take_while(|sign| sign.is_digit(radix)).count();
+        let length = digits.chars().take(max).take_while(|ch| ch.is_digit(radix)).count();
         (
             u32::from_str_radix(&digits[..length], radix).ok().and_then(|value| u8::try_from(value).ok()),
             length,

@@ -124,5 +124,5 @@ fn read_text(text: &str) -> Option<Result<Input, InvalidText>> {
 
 /// Whether the text is printable ASCII; a valid frame never is.
 fn looks_typed(text: &str) -> bool {
-    text.chars().all(|sign| matches!(sign, ' '..='~' | '\t' | '\r' | '\n'))
+    text.chars().all(|ch| matches!(ch, ' '..='~' | '\t' | '\r' | '\n'))
 }

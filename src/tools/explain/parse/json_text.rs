@@ -110,7 +110,7 @@ impl<'a> TextWalker<'a> {
 
     /// Takes the separators between two values: commas, colons and white space.
     fn gap(&mut self, into: &mut Vec<Node>) {
-        let is_value = |sign: char| !(sign.is_ascii_whitespace() || sign == ',' || sign == ':');
+        let is_value = |ch: char| !(ch.is_ascii_whitespace() || ch == ',' || ch == ':');
         let rest = &self.text[self.at..];
         let size = rest.find(is_value).unwrap_or(rest.len());
         if size > 0 {
@@ -155,7 +155,7 @@ impl<'a> TextWalker<'a> {
             let before = self.at;
             match self.next() {
                 None => break,
-                Some(sign) if sign == end => {
+                Some(ch) if ch == end => {
                     children.push(self.take(PUNCTUATION, 1).0);
                     break;
                 }
@@ -212,10 +212,10 @@ impl<'a> TextWalker<'a> {
 /// Returns the offset after the string at the start of the text.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
-    for (at, sign) in text.bytes().enumerate().skip(1) {
-        match sign {
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
             b'"' if !is_escaped => return at + 1,
-            _ => is_escaped = sign == b'\\' && !is_escaped,
+            _ => is_escaped = byte == b'\\' && !is_escaped,
         }
     }
     text.len()

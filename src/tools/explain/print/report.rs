@@ -207,12 +207,12 @@ impl FieldTable<'_> {
         if !leaf.bits.len().is_multiple_of(BYTE) {
             let byte = self.input[place.start];
             let first = place.start * BYTE;
-            let sign = |at: usize| match leaf.bits.contains(&(first + at)) {
+            let ch = |at: usize| match leaf.bits.contains(&(first + at)) {
                 true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
                 true => '0',
                 false => '.',
             };
-            let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
+            let (high, low): (String, String) = ((0..4).map(ch).collect(), (4..BYTE).map(ch).collect());
             return format!("{high} {low}");
         }
         let bytes = match place.start.checked_sub(self.payload_at) {

@@ -20,11 +20,11 @@ fn connections_without_data_cost_a_number_and_the_menu_has_a_bound() {
     }
     let mut file = opening::open(writer.blocks).expect("a capture");
     while file.advance(10_000) {}
-    let about = file.summary_json();
-    let listed = about["connections"].as_array().expect("a list");
-    assert_eq!((file.connections.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
+    let summary = file.summary_json();
+    let listed = summary["connections"].as_array().expect("a list");
+    assert_eq!((file.connections.len(), summary["all"].as_u64()), (all / 2, Some(all as u64)));
     assert_eq!((listed.len(), &listed[1]["number"]), (limits::INSPECTOR_FILE_CONNECTIONS, &json!(4)));
-    assert_eq!(about["notes"], json!(["1500 connections without data: not in the menu"]));
+    assert_eq!(summary["notes"], json!(["1500 connections without data: not in the menu"]));
     let last = file.list().entries().back().expect("a frame");
     assert_eq!((file.list().entries().len(), last.client as usize), (all / 2, all));
     assert!(size_of::<FileConnection>() <= 512, "{} bytes", size_of::<FileConnection>());
@@ -35,8 +35,8 @@ fn foreign_file(packets: &[(&[u8], &str)]) -> CaptureFile {
     let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
     writer.begin(false);
     let ends = ["192.0.2.7:40000", "192.0.2.1:3000"].map(|end| end.parse().expect("an address"));
-    let about = (core::time::Duration::ZERO, crate::tools::capture::FOREIGN_COMMENT);
-    let mut flow = TcpFlow::open(&mut writer, ends, [0, 0], about);
+    let opened = (core::time::Duration::ZERO, crate::tools::capture::FOREIGN_COMMENT);
+    let mut flow = TcpFlow::open(&mut writer, ends, [0, 0], opened);
     let request = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                     Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
                     Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";

@@ -28,7 +28,7 @@ pub struct Asked {
 
 /// See the [module](self).
 pub struct Client {
-    endpoint: WireFormat,
+    format: WireFormat,
     connection: ServerConnection,
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
@@ -40,11 +40,11 @@ pub struct Client {
 
 impl Client {
     pub fn new(dialect: Arc<Dialect>, is_json: bool, now: Duration) -> Client {
-        let endpoint = WireFormat::new(dialect, is_json);
+        let format = WireFormat::new(dialect, is_json);
         Client {
-            view: MooView::new(&endpoint.dialect),
-            connection: ServerConnection::new(endpoint.clone(), room(), now),
-            endpoint,
+            view: MooView::new(&format.dialect),
+            connection: ServerConnection::new(format.clone(), room(), now),
+            format,
             player: None,
             is_over: false,
             spectated: None,
@@ -54,7 +54,7 @@ impl Client {
 
     /// Another one of the same dialect in its place.
     pub fn begin_again(&mut self, now: Duration) {
-        *self = Client::new(Arc::clone(&self.endpoint.dialect), self.endpoint.is_json, now);
+        *self = Client::new(Arc::clone(&self.format.dialect), self.format.is_json, now);
     }
 
     pub fn player(&self) -> Option<PlayerId> {
@@ -73,14 +73,14 @@ impl Client {
     /// What the session remembers comes back.
     pub fn remembers(&self, now: Duration) {
         let saved = self.connection.save(now);
-        let (endpoint, room) = (self.endpoint.clone(), room());
-        let again = ServerConnection::restore(endpoint, room, &saved, now).expect("what was saved");
+        let (format, room) = (self.format.clone(), room());
+        let again = ServerConnection::restore(format, room, &saved, now).expect("what was saved");
         assert_eq!(again.save(now), saved);
     }
 
     /// A message in a frame of the client's.
     pub fn framed(&self, payload: &[u8]) -> Vec<u8> {
-        let opcode = if self.endpoint.is_json { Opcode::Text } else { Opcode::Binary };
+        let opcode = if self.format.is_json { Opcode::Text } else { Opcode::Binary };
         let mut bytes = Vec::new();
         frame::write(&mut bytes, opcode, Some([0; 4]), payload);
         bytes
@@ -89,21 +89,21 @@ impl Client {
     /// A packet of the dialect, chosen by its row, with these arguments as they are.
     pub fn packet(&self, row: u8, arguments: &[u8]) -> Vec<u8> {
         let names: Vec<&str> =
-            self.endpoint.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
+            self.format.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
         let name = names[usize::from(row) % names.len()];
-        if self.endpoint.is_json {
+        if self.format.is_json {
             let arguments = String::from_utf8_lossy(arguments);
             return self.framed(format!("[\"{name}\",[{arguments}]]").as_bytes());
         }
         let mut payload =
-            self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").0.to_vec();
+            self.format.dialect.prefix(Direction::ToServer, name).expect("its own row").0.to_vec();
         payload.extend_from_slice(arguments);
         self.framed(&payload)
     }
 
     /// The same with whole numbers as arguments: most packets are that.
     pub fn packet_of_numbers(&self, row: u8, numbers: &[u8]) -> Vec<u8> {
-        if self.endpoint.is_json {
+        if self.format.is_json {
             let numbers: Vec<String> = numbers.iter().map(u8::to_string).collect();
             return self.packet(row, numbers.join(",").as_bytes());
         }
@@ -127,13 +127,13 @@ impl Client {
             said: Vec::new(),
         };
         self.connection.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO });
-        let ending = server.drain(&mut self.connection).err();
+        let reason = server.drain(&mut self.connection).err();
         let mut said = server.said;
-        if let Some(ending) = ending {
+        if let Some(reason) = reason {
             self.is_over = true;
-            said.extend(ending.frames(&self.endpoint));
+            said.extend(reason.frames(&self.format));
         }
-        are_of_the_dialect(&self.endpoint, &said);
+        are_of_the_dialect(&self.format, &said);
         asked
     }
 
@@ -144,9 +144,9 @@ impl Client {
         }
         let mut messages = Messages::default();
         self.view.set_subject(self.player, self.spectated);
-        self.view.update(&[], published, false, &self.endpoint.dialect, &mut self.scratch, &mut messages);
+        self.view.update(&[], published, false, &self.format.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
-            if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
+            if let Err(error) = self.format.dialect.decode(Direction::ToClient, message) {
                 panic!("{error}: {message:02x?}");
             }
         }
@@ -155,7 +155,7 @@ impl Client {
 
 fn room() -> RoomInfo {
     let identity = Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    RoomInfo { about: Moo::INFO, epoch: "0".to_owned(), identity, update_hz: 30 }
+    RoomInfo { game: Moo::INFO, epoch: "0".to_owned(), identity, update_hz: 30 }
 }
 
 /// What a server does for the client.
@@ -199,9 +199,9 @@ impl Server<'_> {
                 self.asked.of_operator.extend(Moo::join(player, &profile));
                 return Some(Answer::Joined(Ok(player)));
             }
-            ClientRequest::Command { command, intended, .. } => {
+            ClientRequest::Command { command, target_tick, .. } => {
                 let command = command.decoded().expect("an action of the game");
-                self.asked.commands.push((command, intended));
+                self.asked.commands.push((command, target_tick));
                 return Some(Answer::CommandQueued(Ok(())));
             }
             ClientRequest::Spectate(player) => *self.spectated = player,
@@ -212,13 +212,13 @@ impl Server<'_> {
 }
 
 /// Each frame that the server sends is one that a client of the dialect understands.
-fn are_of_the_dialect(endpoint: &WireFormat, frames: &[u8]) {
+fn are_of_the_dialect(format: &WireFormat, frames: &[u8]) {
     let mut reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
     reader.receive(frames);
     while let Some(message) = reader.next_message().expect("our own frames") {
         let decoded = match message {
-            Message::Binary(message) => endpoint.dialect.decode(Direction::ToClient, message),
-            Message::Text(text) => endpoint.dialect.decode_json(Direction::ToClient, text),
+            Message::Binary(message) => format.dialect.decode(Direction::ToClient, message),
+            Message::Text(text) => format.dialect.decode_json(Direction::ToClient, text),
             _ => continue,
         };
         if let Err(error) = decoded {

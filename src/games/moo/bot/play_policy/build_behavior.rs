@@ -47,12 +47,12 @@ impl BuildBehavior {
         world_model: &WorldModel,
         me: &ModelPlayer,
         (weapon, now): (u8, Duration),
-        dice: &mut BotRng,
+        rng: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) -> Option<u16> {
-        self.choose(world_model, now, dice, intents);
+        self.choose(world_model, now, rng, intents);
         let (item, heading) =
-            self.meal(world_model, me, now).or_else(|| self.build(world_model, me, now, dice))?;
+            self.meal(world_model, me, now).or_else(|| self.build(world_model, me, now, rng))?;
         intents.extend([
             Intent::Aim(heading),
             Intent::Select { id: item.id, is_weapon: false },
@@ -67,20 +67,20 @@ impl BuildBehavior {
         &mut self,
         world_model: &WorldModel,
         now: Duration,
-        dice: &mut BotRng,
+        rng: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) {
         let choices = world_model.offers.choices.as_deref().unwrap_or_default();
         if world_model.offers.points > 0
             && now >= self.chooses
-            && let Some(any) = dice.choose(choices)
+            && let Some(any) = rng.choose(choices)
         {
             self.chooses = now + PAUSE;
             // Half of the choices prefer the best gathering weapon, because bots with it age
             // faster.
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
-            let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(*any);
+            let choice = best.copied().filter(|_| rng.below(2) == 0).unwrap_or(*any);
             intents.push(Intent::Upgrade(choice));
         }
     }
@@ -105,19 +105,19 @@ impl BuildBehavior {
         world_model: &WorldModel,
         me: &ModelPlayer,
         now: Duration,
-        dice: &mut BotRng,
+        rng: &mut BotRng,
     ) -> Option<(&'static Item, u16)> {
         if now < self.builds {
             return None;
         }
-        self.builds = now + dice.between(BUILDS[0], BUILDS[1]);
+        self.builds = now + rng.between(BUILDS[0], BUILDS[1]);
         let standing = |group: Group| world_model.inventory.counts.get(&(group as u8)).copied().unwrap_or(0);
         let items = own_items(world_model);
         let items: Vec<&Item> = items
             .filter(|item| standing(item.group) < target_count(item.group) && can_afford(world_model, item))
             .collect();
-        let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
-        let first = dice.bits() as u16;
+        let item = *items.get(rng.below(items.len().max(1) as u32) as usize)?;
+        let first = rng.bits() as u16;
         let mut directions = (0..DIRECTIONS).map(|turn| first.wrapping_add(turn * (u16::MAX / DIRECTIONS)));
         directions.find(|heading| has_space(world_model, me, item, *heading)).map(|heading| (item, heading))
     }

@@ -37,8 +37,8 @@ pub(super) struct ClanBehavior {
 
 impl ClanBehavior {
     /// Chooses at random whether the bot founds a clan or joins a clan.
-    pub(super) fn new(dice: &mut BotRng) -> ClanBehavior {
-        ClanBehavior { is_founder: dice.below(FOUNDER_ONE_IN) == 0, thinks: None }
+    pub(super) fn new(rng: &mut BotRng) -> ClanBehavior {
+        ClanBehavior { is_founder: rng.below(FOUNDER_ONE_IN) == 0, thinks: None }
     }
 
     /// Appends a clan intent if a decision is due.
@@ -46,48 +46,48 @@ impl ClanBehavior {
         &mut self,
         world_model: &WorldModel,
         now: Duration,
-        dice: &mut BotRng,
+        rng: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) {
-        let first = dice.between(Duration::ZERO, THOUGHT[1]);
+        let first = rng.between(Duration::ZERO, THOUGHT[1]);
         if now >= *self.thinks.get_or_insert(now + first) {
-            self.thinks = Some(now + dice.between(THOUGHT[0], THOUGHT[1]));
-            intents.extend(self.intent(world_model, dice));
+            self.thinks = Some(now + rng.between(THOUGHT[0], THOUGHT[1]));
+            intents.extend(self.intent(world_model, rng));
         }
     }
 
-    fn intent(&self, world_model: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
+    fn intent(&self, world_model: &WorldModel, rng: &mut BotRng) -> Option<Intent> {
         let clan_state = &world_model.clan_state;
-        let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
+        let one_of = |rng: &mut BotRng, count: usize| rng.below(count as u32) as usize;
         if clan_state.own.is_none() {
             if self.is_founder {
-                let mut name = NAMES[one_of(dice, NAMES.len())].to_owned();
+                let mut name = NAMES[one_of(rng, NAMES.len())].to_owned();
                 if clan_state.clans.contains_key(&name) {
                     name.push_str(&(2 + clan_state.clans.len() % 8).to_string());
                 }
                 return Some(Intent::Clan(ClanAction::Create { name }));
             }
             let clans: Vec<&String> = clan_state.clans.keys().collect();
-            let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
+            let name = clans.get(one_of(rng, clans.len().max(1)))?.to_string();
             return Some(Intent::Clan(ClanAction::Request { name }));
         }
         if let Some(player) = clan_state.join_requests.first().filter(|_| clan_state.is_owner) {
             let accept = clan_state.members.len() < MEMBERS;
             return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
         }
-        if dice.below(LEAVE_ONE_IN) == 0 {
+        if rng.below(LEAVE_ONE_IN) == 0 {
             let others: Vec<u32> = clan_state
                 .members
                 .iter()
                 .copied()
                 .filter(|member| Some(*member) != world_model.own_player_id)
                 .collect();
-            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| clan_state.is_owner);
+            let player = others.get(one_of(rng, others.len().max(1))).filter(|_| clan_state.is_owner);
             return Some(Intent::Clan(
                 player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
             ));
         }
-        (dice.below(PING_ONE_IN) == 0).then_some(Intent::Ping)
+        (rng.below(PING_ONE_IN) == 0).then_some(Intent::Ping)
     }
 }
 
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn it_thinks_of_it_every_few_seconds() {
-        let (mut dice, mut intents) = (BotRng::new(1), Vec::new());
+        let (mut rng, mut intents) = (BotRng::new(1), Vec::new());
         let mut company = ClanBehavior { is_founder: true, thinks: None };
         for tenth in 0..600 {
-            company.act(&WorldModel::new(), Duration::from_millis(100 * tenth), &mut dice, &mut intents);
+            company.act(&WorldModel::new(), Duration::from_millis(100 * tenth), &mut rng, &mut intents);
         }
         assert!((7..=30).contains(&intents.len()), "{} in a minute", intents.len());
     }

@@ -25,8 +25,8 @@ pub struct MeetingPoints {
 impl MeetingPoints {
     /// The points of a crowd of `count` bots.
     pub fn new(seed: u64, count: usize) -> MeetingPoints {
-        let mut dice = BotRng::new(seed);
-        let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
+        let mut rng = BotRng::new(seed);
+        let mut chance = || f64::from(rng.below(1_000)) / 1_000.0;
         let from = (chance(), chance());
         let points = count.div_ceil(BOTS_PER_POINT).max(MIN_POINTS);
         let point = |number: usize| {

@@ -93,7 +93,7 @@ struct GoalTarget {
 /// Decides for a bot that gathers, builds and fights.
 #[derive(Debug)]
 pub struct PlayPolicy {
-    dice: BotRng,
+    rng: BotRng,
     chatter: Chatter,
     meeting_points: MeetingPoints,
     is_hunter: bool,
@@ -116,11 +116,11 @@ pub struct PlayPolicy {
 impl PlayPolicy {
     /// Creates the policy. Equal seeds and equal worlds give equal decisions.
     pub fn new(seed: u64, meeting: MeetingPoints) -> PlayPolicy {
-        let mut dice = BotRng::new(seed);
-        let is_hunter = dice.below(HUNTER_ONE_IN) == 0;
-        let company = ClanBehavior::new(&mut dice);
+        let mut rng = BotRng::new(seed);
+        let is_hunter = rng.below(HUNTER_ONE_IN) == 0;
+        let company = ClanBehavior::new(&mut rng);
         PlayPolicy {
-            dice,
+            rng,
             chatter: Chatter::default(),
             meeting_points: meeting,
             is_hunter,
@@ -209,15 +209,15 @@ impl PlayPolicy {
     fn choose(&mut self, world_model: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
         let nearest = self.nearest_target(world_model, me).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter {
-            self.dice.below(OBJECT_ONE_IN) != 0
+            self.rng.below(OBJECT_ONE_IN) != 0
         } else {
-            self.dice.below(ATTACK_ONE_IN) == 0
+            self.rng.below(ATTACK_ONE_IN) == 0
         };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
         let prey = nearest_animal(world_model, me).filter(|(px, _)| *px < HUNT_PX);
-        if let Some((_, animal)) = prey.filter(|_| self.dice.below(ANIMAL_ONE_IN) == 0) {
+        if let Some((_, animal)) = prey.filter(|_| self.rng.below(ANIMAL_ONE_IN) == 0) {
             return Some(Goal::Animal(animal));
         }
         let (x_px, y_px) = self.meeting_points.nearest(world_model.map_size_px, me.x_px, me.y_px);
@@ -264,14 +264,14 @@ impl PlayPolicy {
             things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
         things.sort_by(|one, two| one.0.total_cmp(&two.0));
         things.truncate(CANDIDATE_OBJECTS);
-        let chosen = self.dice.below(CANDIDATE_OBJECTS as u32) as usize;
+        let chosen = self.rng.below(CANDIDATE_OBJECTS as u32) as usize;
         things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Object(*thing))
     }
 
     /// The direction to walk, given the direction of the goal. Leads around obstacles.
     fn walking_direction(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
         if self.is_blocked(me) && self.detour.is_none() {
-            let side = if self.dice.below(2) == 0 { QUARTER_TURN } else { QUARTER_TURN.wrapping_neg() };
+            let side = if self.rng.below(2) == 0 { QUARTER_TURN } else { QUARTER_TURN.wrapping_neg() };
             self.detour = Some((now + DETOUR, side));
         }
         match self.detour {
@@ -317,13 +317,13 @@ impl PlayPolicy {
     fn react(&mut self, world_model: &WorldModel, me: &ModelPlayer, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
-        let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(STRIKE_BACK_ONE_IN) == 0);
+        let answers = is_hurt && !fights && (self.is_hunter || self.rng.below(STRIKE_BACK_ONE_IN) == 0);
         let pressing = if answers {
             let foe = self.attacker(world_model, me).map(|(px, player)| (px, Goal::Player(player)));
             let animal = nearest_animal(world_model, me).map(|(px, animal)| (px, Goal::Animal(animal)));
             let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < STRIKE_BACK_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
-        } else if self.is_blocked(me) && self.dice.below(2) == 0 {
+        } else if self.is_blocked(me) && self.rng.below(2) == 0 {
             in_the_way(world_model, me).map(Goal::Object)
         } else {
             None
@@ -341,17 +341,17 @@ impl PlayPolicy {
         now: Duration,
         intents: &mut Vec<Intent>,
     ) {
-        if let Some(heading) = self.builder.work(world_model, me, (self.holds, now), &mut self.dice, intents)
+        if let Some(heading) = self.builder.work(world_model, me, (self.holds, now), &mut self.rng, intents)
         {
             self.looks = Some(heading);
         }
-        self.clan_behavior.act(world_model, now, &mut self.dice, intents);
+        self.clan_behavior.act(world_model, now, &mut self.rng, intents);
         self.react(world_model, me, now);
         let goal = self.goal.filter(|_| now < self.goal_ends);
         let mut target = goal.and_then(|goal| self.target(world_model, me, goal));
         if target.is_none() {
             self.goal = self.choose(world_model, me);
-            self.goal_ends = now + self.dice.between(GOAL_TIME[0], GOAL_TIME[1]);
+            self.goal_ends = now + self.rng.between(GOAL_TIME[0], GOAL_TIME[1]);
             target = self.goal.and_then(|goal| self.target(world_model, me, goal));
         }
         self.select_weapon(world_model, intents);
@@ -365,7 +365,7 @@ impl PlayPolicy {
         let mut strikes = off_px <= swing_px;
         if strikes && self.would_hit_others(world_model, me, look) {
             strikes = false;
-            if self.dice.below(LEAVE_OBJECT_ONE_IN) == 0 {
+            if self.rng.below(LEAVE_OBJECT_ONE_IN) == 0 {
                 self.goal = None;
             }
         }
@@ -383,10 +383,10 @@ impl Policy for PlayPolicy {
             return;
         };
         if now >= self.decides_at {
-            self.decides_at = now + self.dice.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
+            self.decides_at = now + self.rng.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
             self.decide_goal(world_model, me, now, intents);
         }
-        self.chatter.maybe_chat(&mut self.dice, now, intents);
+        self.chatter.maybe_chat(&mut self.rng, now, intents);
     }
 }
 

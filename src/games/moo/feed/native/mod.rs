@@ -25,5 +25,5 @@ mod update;
 mod update_input;
 mod view;
 
-pub use records::TurnDelta;
+pub use records::UpdateDelta;
 pub use view::{NativeScratch, NativeTicks, NativeView};

@@ -13,21 +13,21 @@ use crate::games::moo::world::{Angle, Body};
 
 /// Changes of the players since the previous native update.
 #[derive(Debug)]
-pub struct TurnDelta {
+pub struct UpdateDelta {
     before: Option<Arc<PublicState>>,
     changed: OnceLock<[Records; 2]>,
 }
 
-impl TurnDelta {
+impl UpdateDelta {
     /// The changes since a state; `None` before the first update.
-    pub fn turn(before: Option<Arc<PublicState>>) -> TurnDelta {
-        TurnDelta { before, changed: OnceLock::new() }
+    pub fn since(before: Option<Arc<PublicState>>) -> UpdateDelta {
+        UpdateDelta { before, changed: OnceLock::new() }
     }
 
     /// The records of moved and of turned players, encoded on first use. `tick` is the tick of the
     /// client's last update. Returns `None` if the client's last update was not the previous native
     /// update.
-    pub fn tick(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
+    pub fn records(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
         let before = self.before.as_ref().filter(|before| tick == Some(before.tick))?;
         Some(self.changed.get_or_init(|| compute_delta(before, state)))
     }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
 use super::datagram::{DatagramLists, LanePoses, write_sections};
-use super::records::{self, OwnBody, TurnDelta};
+use super::records::{self, OwnBody, UpdateDelta};
 use super::update_input::UpdateInput;
 use crate::game::{LaneBaseline, List, MessageWriter, RecordList, Records, WireValues};
 use crate::games::moo::feed::in_view::InView;
@@ -116,7 +116,7 @@ impl SentState {
     /// index of the player that a client without a body spectates.
     pub fn state(
         &mut self,
-        (state, since, spectated): (&PublicState, &TurnDelta, Option<usize>),
+        (state, since, spectated): (&PublicState, &UpdateDelta, Option<usize>),
         (has_lane, lane): (bool, Option<LaneBaseline>),
         (look, lists): (&mut InView, &mut PendingLists),
         out: &mut MessageWriter<'_>,
@@ -130,7 +130,7 @@ impl SentState {
         let now = UpdateInput { state, look, own, body, has_lane, lane, is_lane_start, is_after_lane };
         // After an update by datagram, the client has other poses than the stream has sent.
         let is_next = !had_lane && lane.is_none();
-        let changed = since.tick(self.tick.filter(|_| is_next), state);
+        let changed = since.records(self.tick.filter(|_| is_next), state);
         self.players(now, changed, lists);
         self.lane_poses.collect(now, &self.known.players, &mut lists.datagram.players);
         self.own(now, lists, out);

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use super::records::{self, TurnDelta};
+use super::records::{self, UpdateDelta};
 use super::update::{PendingLists, SentState};
 use crate::game::{MessageWriter, Messages, RecordList, SharedState, SharedUpdates, StateOutcome};
 use crate::games::moo::feed::events::Events;
@@ -63,7 +63,7 @@ pub struct NativeTicks<'a> {
     pub newest: &'a Events,
     /// The state after the newest tick.
     pub state: &'a Arc<PublicState>,
-    pub since: &'a TurnDelta,
+    pub since: &'a UpdateDelta,
     pub outcome: StateOutcome,
 }
 
@@ -202,7 +202,7 @@ mod tests {
         for tick in 0..140 {
             world.step(&mut Vec::new());
             let (events, state) = reader.read(&world, &|_| 0);
-            let (state, since) = (Arc::new(state), TurnDelta::turn(before));
+            let (state, since) = (Arc::new(state), UpdateDelta::since(before));
             for (view, (player, begins)) in views.iter_mut().zip([(1, 0), (1, 100), (2, 100)]) {
                 let mut messages = Messages::default();
                 let (newest, state, since, outcome) = (&events, &state, &since, StateOutcome::Written);
