@@ -49,6 +49,7 @@ mod library;
 mod life;
 mod lockstep;
 mod manifests;
+mod merged_ticks;
 mod old_http;
 mod page_files;
 mod pong;

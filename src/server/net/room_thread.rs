@@ -329,6 +329,7 @@ fn log_status(host: &ServerState, room: &RunningRoom) {
         players = room.players(),
         late = room_metrics.late_ticks.get(),
         skipped = room_metrics.skipped_ticks.get(),
+        merged = room_metrics.merged_ticks.get(),
         sent_bytes = metrics.sent_bytes(),
         client_updates = metrics.client_updates.get(),
         update_sends = metrics.update_sends.get(),

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::TcpGameFactory;
-use super::metrics::WorkerMetrics;
+use super::metrics::{RoomMetrics, WorkerMetrics};
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
 use super::worker_queue::Backlogs;
@@ -30,16 +30,22 @@ use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup,
 /// An update worker. Holds its share of each room's clients, by the number of the room's run.
 struct UpdateWorker<'a> {
     metrics: &'a WorkerMetrics,
-    audiences: BTreeMap<u64, Box<dyn UpdateGroup<TcpTransport>>>,
+    groups: BTreeMap<u64, RoomGroup>,
     buffers: EncodeBuffers,
+}
+
+/// The clients of one room at one update worker.
+struct RoomGroup {
+    clients: Box<dyn UpdateGroup<TcpTransport>>,
+    metrics: RoomMetrics,
 }
 
 /// Runs the worker with this index until its queue is stopped.
 pub fn run(host: &ServerState, number: usize) {
     let (queue, metrics) = (&host.worker_queues[number], &*host.metrics.workers[number]);
-    let (audiences, buffers) = (BTreeMap::new(), EncodeBuffers::default());
-    let (mut worker, mut newcomers) = (UpdateWorker { metrics, audiences, buffers }, Vec::new());
-    while let Some(backlogs) = queue.wait(&mut newcomers, !worker.audiences.is_empty()) {
+    let (groups, buffers) = (BTreeMap::new(), EncodeBuffers::default());
+    let (mut worker, mut newcomers) = (UpdateWorker { metrics, groups, buffers }, Vec::new());
+    while let Some(backlogs) = queue.wait(&mut newcomers, !worker.groups.is_empty()) {
         worker.run_pass(host, backlogs, &mut newcomers);
     }
 }
@@ -53,25 +59,29 @@ impl UpdateWorker<'_> {
             let room = &client.transport.room;
             // `ServerHandle::start_rooms` has checked that the server has the game of each room.
             if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.game) {
-                self.audiences.entry(room.number).or_insert_with(game.new_update_group);
+                let metrics = || room.metrics.clone();
+                let new_group = || RoomGroup { clients: (game.new_update_group)(), metrics: metrics() };
+                self.groups.entry(room.number).or_insert_with(new_group);
             }
         }
-        for (number, audience) in &mut self.audiences {
+        for (number, RoomGroup { clients, metrics }) in &mut self.groups {
             let backlog = backlogs.remove(number);
+            let merged_ticks = backlog.as_ref().map_or(0, |backlog| backlog.missed_events.len());
+            metrics.merged_ticks.inc_by(merged_ticks as u64);
             if backlog.as_ref().is_some_and(|backlog| backlog.has_overflowed) {
-                let clients = audience.len();
+                let clients = clients.len();
                 warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
             let mut mine = newcomers.extract_if(.., |client| client.transport.room.number == *number);
-            if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
+            if clients.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
                 let mut runner = CatchingRunner::new(host, self.metrics);
-                audience.update_all(backlog.as_ref(), &mut self.buffers, &mut runner);
+                clients.update_all(backlog.as_ref(), &mut self.buffers, &mut runner);
                 host.metrics.client_updates.inc_by(runner.updates);
                 host.metrics.update_sends.inc_by(runner.sends);
             }
         }
-        self.audiences.retain(|_, audience| !audience.is_empty());
+        self.groups.retain(|_, group| !group.clients.is_empty());
     }
 }
 

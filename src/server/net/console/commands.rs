@@ -399,7 +399,7 @@ impl CommandContext<'_> {
     /// Returns one metric per line: its name, spaces, its value.
     fn stats(&self) -> String {
         let (metrics, room_metrics) = (&self.host.metrics, &self.room.metrics);
-        let figures: [(&str, String); 13] = [
+        let figures: [(&str, String); 14] = [
             ("tick", self.room.handle.tick().to_string()),
             ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),
             ("up", format!("{} s", self.host.now().as_secs())),
@@ -409,6 +409,7 @@ impl CommandContext<'_> {
             ("connections", metrics.accepted.get().to_string()),
             ("late ticks", room_metrics.late_ticks.get().to_string()),
             ("skipped ticks", room_metrics.skipped_ticks.get().to_string()),
+            ("merged ticks", room_metrics.merged_ticks.get().to_string()),
             ("received", format!("{} bytes", metrics.bytes_in.get())),
             ("sent", format!("{} bytes", metrics.sent_bytes())),
             ("bans", self.host.admission.bans().len().to_string()),

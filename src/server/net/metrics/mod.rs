@@ -95,6 +95,9 @@ pub struct RoomMetrics {
     pub late_ticks: Counter,
     /// Ticks skipped because the room fell behind.
     pub skipped_ticks: Counter,
+    /// Ticks that an update worker sent together with a later one, because it was still busy with
+    /// the clients of an earlier one. Each worker counts.
+    pub merged_ticks: Counter,
     /// Restarts after a panic.
     pub restarts: Counter,
     /// Clients in lockstep.
@@ -182,6 +185,7 @@ metrics! {
     ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
     late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
     skipped_ticks: PerRoom<Counter>, "ticks_skipped" number, "Ticks skipped because the world fell behind";
+    merged_ticks: PerRoom<Counter>, "ticks_merged" number, "Ticks that an update worker sent together with a later one because it was busy; each worker counts";
     restarts: PerRoom<Counter>, "room_restarts" number, "Times that a room began anew after a panic";
     lockstep_clients: PerRoom<Gauge>, "lockstep_clients" number, "Clients that follow in lockstep";
     snapshots: PerRoom<Counter>, "lockstep_snapshots" number, "Snapshots sent to clients in lockstep";
@@ -266,6 +270,7 @@ impl Metrics {
             ticks: self.ticks.get_or_create(name),
             late_ticks: self.late_ticks.get_or_create(name),
             skipped_ticks: self.skipped_ticks.get_or_create(name),
+            merged_ticks: self.merged_ticks.get_or_create(name),
             restarts: self.restarts.get_or_create(name),
             lockstep_clients: self.lockstep_clients.get_or_create(name),
             snapshots: self.snapshots.get_or_create(name),
@@ -282,6 +287,7 @@ impl Metrics {
         self.ticks.forget(name);
         self.late_ticks.forget(name);
         self.skipped_ticks.forget(name);
+        self.merged_ticks.forget(name);
         self.restarts.forget(name);
         self.lockstep_clients.forget(name);
         self.snapshots.forget(name);
