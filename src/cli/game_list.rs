@@ -19,7 +19,7 @@ pub type OptionValues = Vec<(&'static str, u32)>;
 #[derive(Debug, Clone, Copy)]
 pub struct GameEntry {
     /// Creates rooms for a server.
-    pub kind: TcpGameFactory,
+    pub factory: TcpGameFactory,
     /// Creates worlds for a simulation.
     pub simulation: simulate::SimGameFactory,
     /// Creates rooms for an embedded server.
@@ -30,7 +30,7 @@ impl GameEntry {
     /// The entry for a game's type.
     pub const fn of<G: Game>() -> GameEntry {
         GameEntry {
-            kind: TcpGameFactory::for_game::<G>(),
+            factory: TcpGameFactory::for_game::<G>(),
             simulation: simulate::SimGameFactory::for_game::<G>(),
             embedded: embedded::EmbeddedGameFactory::for_game::<G>(),
         }
@@ -70,13 +70,13 @@ impl GameList {
     /// The list is empty, or a table is invalid. For a table, the message has the file, the line
     /// and the reason.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
-        let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
+        let factories: Vec<TcpGameFactory> = games.iter().map(|game| game.factory).collect();
         let simulations = games.iter().map(|game| game.simulation).collect();
         let embedded = games.iter().map(|game| game.embedded).collect();
-        kinds.first().ok_or("a server needs a game")?;
-        let infos: Vec<&GameInfo> = kinds.iter().map(|kind| kind.info).collect();
+        factories.first().ok_or("a server needs a game")?;
+        let infos: Vec<&GameInfo> = factories.iter().map(|factory| factory.info).collect();
         let codes = GameInfo::tables_of(&infos).map_err(|error| error.to_string())?;
-        Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds, on_event: None })
+        Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories, on_event: None })
     }
 
     /// The game of this name.
@@ -84,9 +84,9 @@ impl GameList {
     /// # Errors
     /// The name is unknown. The message lists the games.
     pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
-        let known = self.factories.iter().find(|kind| kind.info.name == name).copied();
+        let known = self.factories.iter().find(|factory| factory.info.name == name).copied();
         known.ok_or_else(|| {
-            let names: Vec<&str> = self.factories.iter().map(|kind| kind.info.name).collect();
+            let names: Vec<&str> = self.factories.iter().map(|factory| factory.info.name).collect();
             format!("unknown game {name:?}; the games are: {}", names.join(", "))
         })
     }
@@ -97,9 +97,9 @@ impl GameList {
     /// The name is unknown. The message lists the games.
     pub fn simulation(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
-        let kind = name.map_or_else(first, |name| self.named(name))?;
-        simulate::SimGameFactory::find(&self.simulations, kind.info)
-            .ok_or_else(|| format!("the game {} cannot be simulated", kind.info.name))
+        let factory = name.map_or_else(first, |name| self.named(name))?;
+        simulate::SimGameFactory::find(&self.simulations, factory.info)
+            .ok_or_else(|| format!("the game {} cannot be simulated", factory.info.name))
     }
 
     /// The game of this name for an embedded server. `None` selects the first game.
@@ -108,9 +108,9 @@ impl GameList {
     /// The name is unknown. The message lists the games.
     pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
-        let kind = name.map_or_else(first, |name| self.named(name))?;
-        embedded::EmbeddedGameFactory::find(&self.embedded, kind.info)
-            .ok_or_else(|| format!("the game {} cannot be embedded", kind.info.name))
+        let factory = name.map_or_else(first, |name| self.named(name))?;
+        embedded::EmbeddedGameFactory::find(&self.embedded, factory.info)
+            .ok_or_else(|| format!("the game {} cannot be embedded", factory.info.name))
     }
 
     /// Parses the value of `--game`, a name with options after commas. Returns a list of the same
@@ -138,21 +138,21 @@ impl GameList {
             let number = parse_number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
-        let others = self.factories.iter().filter(|kind| kind.info.name != name).copied();
-        let kinds = std::iter::once(first).chain(others).collect();
+        let others = self.factories.iter().filter(|factory| factory.info.name != name).copied();
+        let factories = std::iter::once(first).chain(others).collect();
         let (simulations, embedded) = (self.simulations.clone(), self.embedded.clone());
         let (codes, on_event) = (Arc::clone(&self.codes), self.on_event.clone());
-        Ok((GameList { factories: kinds, simulations, embedded, codes, on_event }, options))
+        Ok((GameList { factories, simulations, embedded, codes, on_event }, options))
     }
 
     /// The game infos of all games.
     pub fn info(&self) -> Vec<&'static GameInfo> {
-        self.factories.iter().map(|kind| kind.info).collect()
+        self.factories.iter().map(|factory| factory.info).collect()
     }
 
     /// Whether these are the games of this project.
     pub fn is_built_in(&self) -> bool {
-        self.factories.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.info.name))
+        self.factories.iter().all(|factory| games::INFO.iter().any(|own| own.name == factory.info.name))
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::fixed::is_within;
 use crate::geometry::{Point, Rect};
 
-/// An index of things by their position: a grid of square cells over all of them, with at most as
-/// many cells as things, or four. It is not part of a state: a rule builds it from the state, uses
-/// it, and drops it. It pays from about thirty things and queries. With fewer, or if the first
-/// thing near a place is enough, look at all of them.
+/// An index of entries by their position: a grid of square cells over all of them, with at most as
+/// many cells as entries, or four. It is not part of a state: a rule builds it from the state, uses
+/// it, and drops it. It pays from about thirty entries and queries. With fewer, or if the first
+/// entry near a place is enough, look at all of them.
 ///
 /// ```
 /// use tickwire_sim::PlayerId;
@@ -26,15 +26,15 @@ pub struct SpatialIndex<T> {
     first: (i32, i32),
     columns: u32,
     rows: u32,
-    /// The things of cell `i` are `things[starts[i]..starts[i + 1]]`. Cells follow row by row.
+    /// The entries of cell `i` are `entries[starts[i]..starts[i + 1]]`. Cells follow row by row.
     starts: Vec<u32>,
-    things: Vec<(Point, T)>,
+    entries: Vec<(Point, T)>,
 }
 
 impl<T: Copy + Ord> SpatialIndex<T> {
-    /// Creates the index of some things.
-    pub fn new(things: impl IntoIterator<Item = (Point, T)>) -> SpatialIndex<T> {
-        let unsorted: Vec<(Point, T)> = things.into_iter().collect();
+    /// Creates the index of some entries.
+    pub fn new(entries: impl IntoIterator<Item = (Point, T)>) -> SpatialIndex<T> {
+        let unsorted: Vec<(Point, T)> = entries.into_iter().collect();
         let (mut corner, mut end) = unsorted.first().map_or(((0, 0), (0, 0)), |(at, _)| (*at, *at));
         for (at, _) in &unsorted {
             corner = (corner.0.min(at.0), corner.1.min(at.1));
@@ -53,7 +53,7 @@ impl<T: Copy + Ord> SpatialIndex<T> {
             columns: columns as u32,
             rows: rows as u32,
             starts: Vec::new(),
-            things: unsorted.clone(),
+            entries: unsorted.clone(),
         };
         index.starts.resize((index.columns * index.rows) as usize + 1, 0);
         for (at, _) in &unsorted {
@@ -63,25 +63,25 @@ impl<T: Copy + Ord> SpatialIndex<T> {
         for cell in 1..index.starts.len() {
             index.starts[cell] += index.starts[cell - 1];
         }
-        // The entries are the ends of the cells now. Filling from the back makes them the starts.
-        for thing in unsorted.iter().rev() {
-            let cell = index.cell(thing.0);
+        // `starts` has the ends of the cells now. Filling from the back makes them the starts.
+        for entry in unsorted.iter().rev() {
+            let cell = index.cell(entry.0);
             index.starts[cell] -= 1;
             let slot = index.starts[cell] as usize;
-            index.things[slot] = *thing;
+            index.entries[slot] = *entry;
         }
         index
     }
 
-    /// Returns the things at most `radius` from a point, in ascending order.
+    /// Returns the entries at most `radius` from a point, in ascending order.
     pub fn within(&self, center: Point, radius: u32) -> Vec<T> {
         let mut found = Vec::new();
-        self.for_each_within(center, radius, |thing| found.push(thing));
+        self.for_each_within(center, radius, |entry| found.push(entry));
         found.sort_unstable();
         found
     }
 
-    /// Calls `visit` for each thing at most `radius` from a point, cell by cell.
+    /// Calls `visit` for each entry at most `radius` from a point, cell by cell.
     pub fn for_each_within(&self, center: Point, radius: u32, mut visit: impl FnMut(T)) {
         let square = Rect {
             left: center.0.saturating_sub_unsigned(radius),
@@ -89,27 +89,27 @@ impl<T: Copy + Ord> SpatialIndex<T> {
             right: center.0.saturating_add_unsigned(radius),
             bottom: center.1.saturating_add_unsigned(radius),
         };
-        self.for_each_in_cells(square, |at, thing| {
+        self.for_each_in_cells(square, |at, entry| {
             if is_within(at.0.abs_diff(center.0), at.1.abs_diff(center.1), radius) {
-                visit(thing);
+                visit(entry);
             }
         });
     }
 
-    /// Returns the things in a rectangle or on its edge, in ascending order.
+    /// Returns the entries in a rectangle or on its edge, in ascending order.
     pub fn in_rect(&self, rect: Rect) -> Vec<T> {
         let mut found = Vec::new();
-        self.for_each_in_cells(rect, |at, thing| {
+        self.for_each_in_cells(rect, |at, entry| {
             if rect.contains(at) {
-                found.push(thing);
+                found.push(entry);
             }
         });
         found.sort_unstable();
         found
     }
 
-    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of
-    /// these things may be outside the rectangle.
+    /// Calls `visit` for each entry in the cells that a rectangle touches, cell by cell. Some of
+    /// these entries may be outside the rectangle.
     pub fn for_each_in_cells(&self, rect: Rect, mut visit: impl FnMut(Point, T)) {
         // The first and the last cell of an axis; an empty range if the rectangle is elsewhere.
         let range = |from: i32, to: i32, first: i32, count: u32| {
@@ -124,8 +124,8 @@ impl<T: Copy + Ord> SpatialIndex<T> {
         for row in top..=bottom {
             let first = (row * i64::from(self.columns) + left) as usize;
             let last = (row * i64::from(self.columns) + right) as usize;
-            for (at, thing) in &self.things[self.starts[first] as usize..self.starts[last + 1] as usize] {
-                visit(*at, *thing);
+            for (at, entry) in &self.entries[self.starts[first] as usize..self.starts[last + 1] as usize] {
+                visit(*at, *entry);
             }
         }
     }
@@ -152,10 +152,10 @@ mod tests {
                 let y = random.between(-extent, extent);
                 (random.between(-extent, extent), if flat { 5 } else { y })
             };
-            let things: Vec<(Point, u32)> =
+            let entries: Vec<(Point, u32)> =
                 (0..round as u32 / 4).rev().map(|id| (place(extent), id)).collect();
-            let index = SpatialIndex::new(things.iter().copied());
-            assert!(index.starts.len() <= things.len().max(4) + 1);
+            let index = SpatialIndex::new(entries.iter().copied());
+            assert!(index.starts.len() <= entries.len().max(4) + 1);
             for _ in 0..20 {
                 let (center, other) = (place(extent), place(extent));
                 let radius = [0, 1, extent as u32 / 3, extent as u32, u32::MAX][round % 5];
@@ -165,12 +165,12 @@ mod tests {
                     i128::from(dx).pow(2) + i128::from(dy).pow(2) <= i128::from(radius).pow(2)
                 };
                 let mut expected: Vec<u32> =
-                    things.iter().filter(|(at, _)| near(at)).map(|(_, id)| *id).collect();
+                    entries.iter().filter(|(at, _)| near(at)).map(|(_, id)| *id).collect();
                 expected.reverse();
                 assert_eq!(index.within(center, radius), expected, "{center:?} {radius}");
                 found += expected.len();
                 let rect = Rect { left: center.0, top: center.1, right: other.0, bottom: other.1 };
-                let inside = things.iter().filter(|(at, _)| rect.contains(*at));
+                let inside = entries.iter().filter(|(at, _)| rect.contains(*at));
                 let mut expected: Vec<u32> = inside.map(|(_, id)| *id).collect();
                 expected.reverse();
                 assert_eq!(index.in_rect(rect), expected, "{rect:?}");

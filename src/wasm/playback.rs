@@ -42,7 +42,7 @@ fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T
 /// Starts a playback of a file. [`playback_feed`] passes in its bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_start() {
-    let own = embedded::game(None).map(|kind| kind.info);
+    let own = embedded::game(None).map(|factory| factory.info);
     let mut all: Vec<&'static GameInfo> = own.into_iter().collect();
     for info in games::INFO {
         if !all.contains(info) {
@@ -89,7 +89,7 @@ fn file(playback: &Playback) -> Value {
         }
     });
     let rooms: Vec<Value> = rooms.collect();
-    let own = embedded::game(None).map(|kind| kind.info.name);
+    let own = embedded::game(None).map(|factory| factory.info.name);
     json!({ "own_game": own, "bytes": playback.bytes(), "end": end, "why": playback.unavailable_reason(), "rooms": rooms })
 }
 

@@ -100,7 +100,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
         .and_then(|socket| room_list::game_of_room(&args.url, Stream::Plain(socket)))
         .map_err(|error| format!("{}: {error}", args.url))?;
     let GameOfRoom::Known(name) = found else { return Ok(games.factories[0].info) };
-    games.named(&name).map(|kind| kind.info).map_err(|_| {
+    games.named(&name).map(|factory| factory.info).map_err(|_| {
         let known: Vec<&str> = games.info().iter().map(|info| info.name).collect();
         format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))
     })

@@ -115,7 +115,7 @@ fn paths_of_server(
         return None;
     }
     match probe(args.url, tls) {
-        Some(GameOfRoom::Known(name)) => Some(games.named(&name).map_or(first, |kind| kind.info.paths)),
+        Some(GameOfRoom::Known(name)) => Some(games.named(&name).map_or(first, |factory| factory.info.paths)),
         Some(GameOfRoom::NoRoom) => Some(first),
         Some(GameOfRoom::NoList) | None => None,
     }
@@ -123,7 +123,7 @@ fn paths_of_server(
 
 fn is_path_of_a_game(url: &Url, games: &GameList) -> bool {
     let (_, path) = split_room_path(url.target.split('?').next().unwrap_or_default());
-    let mut paths = games.factories.iter().flat_map(|kind| kind.info.paths);
+    let mut paths = games.factories.iter().flat_map(|factory| factory.info.paths);
     paths.any(|(known, _)| *known == path)
 }
 

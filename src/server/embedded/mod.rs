@@ -64,7 +64,7 @@ pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     let mut games = REGISTERED.get().copied().into_iter().chain(EmbeddedGameFactory::all());
     match name {
         None => games.next(),
-        Some(name) => games.find(|kind| kind.info.name == name),
+        Some(name) => games.find(|factory| factory.info.name == name),
     }
 }
 

@@ -57,7 +57,7 @@ pub type TickAcks = (Arc<dyn DynTick>, Option<Arc<CommandAcks>>);
 
 /// One room with a second world.
 pub struct SimRoom {
-    kind: SimGameFactory,
+    factory: SimGameFactory,
     tick_hz: u32,
     room: Box<dyn DynRoom<ServerTransport>>,
     /// The handle that connections use.
@@ -80,25 +80,25 @@ pub struct SimRoom {
 
 impl SimRoom {
     /// Creates a room with its own map.
-    pub fn new(kind: SimGameFactory, name: &str, seed: u64) -> SimRoom {
+    pub fn new(factory: SimGameFactory, name: &str, seed: u64) -> SimRoom {
         let mut rng = BotRng::new(seed);
-        let identity = (kind.info.identity)(rng.bits() as u32);
+        let identity = (factory.info.identity)(rng.bits() as u32);
         let options = options(name, &identity, &mut rng);
         let seat_time = options.resume_time;
-        let room = (kind.new_room)(&identity, options);
-        let seats = SeatModel::new(seat_time, kind.info.checks.compare_absence);
-        SimRoom::with(kind, room, (kind.info.new_world)(&identity), rng, (0, seats))
+        let room = (factory.new_room)(&identity, options);
+        let seats = SeatModel::new(seat_time, factory.info.checks.compare_absence);
+        SimRoom::with(factory, room, (factory.info.new_world)(&identity), rng, (0, seats))
     }
 
     fn with(
-        kind: SimGameFactory,
+        factory: SimGameFactory,
         room: Box<dyn DynRoom<ServerTransport>>,
         shadow: Box<dyn DynWorld>,
         rng: BotRng,
         (next_notice, seats): (u32, SeatModel),
     ) -> SimRoom {
         SimRoom {
-            kind,
+            factory,
             tick_hz: shadow.identity().tick_hz,
             handle: Arc::clone(room.handle()),
             room,
@@ -153,14 +153,14 @@ impl SimRoom {
         self.handle.mark_ended();
         let mut rng = self.rng.clone();
         let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
-        let shadow = (self.kind.info.restore)(snapshot).map_err(|error| broken(error.to_string()))?;
+        let shadow = (self.factory.info.restore)(snapshot).map_err(|error| broken(error.to_string()))?;
         let options = RoomConfig { epoch: epoch(&mut rng), ..self.handle.options.clone() };
-        let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
+        let room = (self.factory.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
         room.handle().restore_seats(&keys, now);
-        let empty = SeatModel::new(Duration::ZERO, self.kind.info.checks.compare_absence);
+        let empty = SeatModel::new(Duration::ZERO, self.factory.info.checks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);
-        *self = SimRoom::with(self.kind, room, shadow, rng, (self.next_notice, seats));
+        *self = SimRoom::with(self.factory, room, shadow, rng, (self.next_notice, seats));
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl SimRoom {
             .frame
             .as_ref()
             .ok_or_else(|| InvariantFailure::new(rule, "a tick has no command frame"))?;
-        let frame = (self.kind.info.frame)(frame)
+        let frame = (self.factory.info.frame)(frame)
             .map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
@@ -261,7 +261,7 @@ impl SimRoom {
             _ => {}
         }
         let draw = (draw, player, self.next_notice + 1, self.published.as_deref());
-        let Some(operated) = (self.kind.info.checks.operator_event)(draw, &mut self.rng) else {
+        let Some(operated) = (self.factory.info.checks.operator_event)(draw, &mut self.rng) else {
             return OperatorAction::None;
         };
         counts.add(operated.name);
@@ -313,7 +313,7 @@ impl SimRoom {
 
     /// The dialect in which clients receive every event.
     pub fn dialect(&self) -> &'static str {
-        self.kind.info.paths[0].1
+        self.factory.info.paths[0].1
     }
 
     /// The hashes of the reliable messages that the client of a player must receive for a tick.
@@ -322,7 +322,7 @@ impl SimRoom {
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
         let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
         marks.reverse();
-        marks.extend((self.kind.info.checks.event_hashes)(tick, player, dialect));
+        marks.extend((self.factory.info.checks.event_hashes)(tick, player, dialect));
         marks
     }
 

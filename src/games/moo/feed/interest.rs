@@ -117,13 +117,13 @@ impl<T> Deref for EntityIndex<T> {
 impl<T: Located> EntityIndex<T> {
     /// Builds the index of a list that is sorted by ID.
     pub fn new(list: Vec<T>) -> EntityIndex<T> {
-        let visible = (0..).zip(&list).filter(|(_, thing)| thing.is_visible());
-        let positions = visible.map(|(index, thing)| {
-            let circle = thing.place();
+        let visible = (0..).zip(&list).filter(|(_, entity)| entity.is_visible());
+        let positions = visible.map(|(index, entity)| {
+            let circle = entity.place();
             ((circle.x_px, circle.y_px), (index, circle.radius_px))
         });
         let positions = SpatialIndex::new(positions);
-        let reach_px = list.iter().map(|thing| thing.place().radius_px).max().unwrap_or_default();
+        let reach_px = list.iter().map(|entity| entity.place().radius_px).max().unwrap_or_default();
         EntityIndex { list, positions, reach_px, records: Default::default() }
     }
 
@@ -133,13 +133,13 @@ impl<T: Located> EntityIndex<T> {
         layout: UpdateLayout,
         record: impl Fn(&'a T) -> R,
     ) -> &'a Records {
-        let encode = || Records::new(self.list.iter().map(|thing| Some(record(thing))));
+        let encode = || Records::new(self.list.iter().map(|entity| Some(record(entity))));
         self.records[layout as usize].get_or_init(encode)
     }
 
     /// The index of the entity with this ID.
     pub fn index_of(&self, id: &T::Id) -> Option<usize> {
-        self.binary_search_by(|thing| thing.id().cmp(id)).ok()
+        self.binary_search_by(|entity| entity.id().cmp(id)).ok()
     }
 
     /// The entity with this ID.

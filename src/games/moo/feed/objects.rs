@@ -92,10 +92,10 @@ impl Located for PublicStructure {
 
 /// The scenery of a world.
 pub fn scenery(world: &World) -> EntityIndex<PublicScenery> {
-    let natural = world.scenery().map(|thing| PublicScenery {
-        id: thing.id,
-        kind: thing.kind,
-        place: Circle { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px },
+    let natural = world.scenery().map(|scenery| PublicScenery {
+        id: scenery.id,
+        kind: scenery.kind,
+        place: Circle { x_px: scenery.x_px, y_px: scenery.y_px, radius_px: scenery.scale_px },
     });
     EntityIndex::new(natural.collect())
 }

@@ -138,8 +138,8 @@ fn has_space(world_model: &WorldModel, me: &ModelPlayer, item: &Item, heading: u
     let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
     let (x_px, y_px) = (me.x_px + way_px * angle.cos(), me.y_px + way_px * angle.sin());
     let map = scale_px..=world_model.map_size_px - scale_px;
-    let is_apart = |thing: &crate::games::moo::bot::received::Object| {
-        (thing.x_px - x_px).hypot(thing.y_px - y_px) > thing.scale_px + scale_px
+    let is_apart = |object: &crate::games::moo::bot::received::Object| {
+        (object.x_px - x_px).hypot(object.y_px - y_px) > object.scale_px + scale_px
     };
     map.contains(&x_px) && map.contains(&y_px) && world_model.objects.values().all(is_apart)
 }

@@ -183,9 +183,9 @@ impl PlayPolicy {
         };
         match goal {
             Goal::Object(object) => {
-                let thing = world_model.objects.get(&object)?;
-                let reach_px = reach(thing.scale_px);
-                Some(GoalTarget { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
+                let object = world_model.objects.get(&object)?;
+                let reach_px = reach(object.scale_px);
+                Some(GoalTarget { x_px: object.x_px, y_px: object.y_px, reach_px, swing_px: reach_px })
             }
             Goal::Player(player) => {
                 let is_target = |known: &&ModelPlayer| known.in_view && !known.is_protected;
@@ -235,37 +235,37 @@ impl PlayPolicy {
         me: &ModelPlayer,
         (x_px, y_px): (f64, f64),
     ) -> Option<Goal> {
-        let lacks = |thing: &&Object| {
-            let kind = usize::from(thing.kind.unwrap_or(0));
+        let lacks = |object: &&Object| {
+            let kind = usize::from(object.kind.unwrap_or(0));
             world_model
                 .stock
                 .get(kind)
                 .zip(RESOURCE_TARGETS.get(kind))
                 .is_none_or(|(stock, enough)| stock < enough)
         };
-        let is_near = |thing: &&Object| {
-            (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
+        let is_near = |object: &&Object| {
+            (object.x_px - x_px).abs() < GATHER_PX.0 && (object.y_px - y_px).abs() < GATHER_PX.1
         };
-        let nature = || world_model.objects.values().filter(|thing| thing.kind.is_some());
-        let mut things: Vec<&Object> = nature().filter(is_near).filter(lacks).collect();
-        if things.is_empty() {
-            things = nature().collect();
+        let nature = || world_model.objects.values().filter(|object| object.kind.is_some());
+        let mut objects: Vec<&Object> = nature().filter(is_near).filter(lacks).collect();
+        if objects.is_empty() {
+            objects = nature().collect();
         }
-        let crowd = |thing: &Object| {
-            let near_px = thing.scale_px + SHARE_PX;
+        let crowd = |object: &Object| {
+            let near_px = object.scale_px + SHARE_PX;
             other_players(world_model)
-                .filter(|(_, known)| distance_px(known, thing.x_px, thing.y_px) < near_px)
+                .filter(|(_, known)| distance_px(known, object.x_px, object.y_px) < near_px)
                 .count()
         };
-        let costs_px = |thing: &Object| {
-            distance_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64
+        let costs_px = |object: &Object| {
+            distance_px(me, object.x_px, object.y_px) + DETOUR_PER_BOT_PX * crowd(object) as f64
         };
-        let mut things: Vec<(f64, u32)> =
-            things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
-        things.sort_by(|one, two| one.0.total_cmp(&two.0));
-        things.truncate(CANDIDATE_OBJECTS);
+        let mut objects: Vec<(f64, u32)> =
+            objects.into_iter().map(|object| (costs_px(object), object.id)).collect();
+        objects.sort_by(|one, two| one.0.total_cmp(&two.0));
+        objects.truncate(CANDIDATE_OBJECTS);
         let chosen = self.rng.below(CANDIDATE_OBJECTS as u32) as usize;
-        things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Object(*thing))
+        objects.get(chosen).or(objects.first()).map(|(_, object)| Goal::Object(*object))
     }
 
     /// The direction to walk, given the direction of the goal. Leads around obstacles.

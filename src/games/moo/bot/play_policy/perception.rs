@@ -100,8 +100,8 @@ pub(super) fn nearest_animal(world_model: &WorldModel, me: &ModelPlayer) -> Opti
 
 /// The nearest structure, if it is near enough to be an obstacle.
 pub(super) fn in_the_way(world_model: &WorldModel, me: &ModelPlayer) -> Option<u32> {
-    let built = world_model.objects.values().filter(|thing| thing.structure.is_some());
-    let near = built.map(|thing| (distance_px(me, thing.x_px, thing.y_px), thing.id));
+    let built = world_model.objects.values().filter(|object| object.structure.is_some());
+    let near = built.map(|object| (distance_px(me, object.x_px, object.y_px), object.id));
     let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;
     (nearest.0 < IN_THE_WAY_PX).then_some(nearest.1)
 }

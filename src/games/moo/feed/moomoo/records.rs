@@ -79,24 +79,24 @@ fn radians(player: &PublicPlayer) -> f64 {
 
 /// The 8 values of a scenery object: sid, x, y, dir, scale, type, item, owner. Scenery has no item
 /// and no owner.
-pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
-    let at = [thing.place.x_px, thing.place.y_px];
-    (object_number(thing.id), at, 0u8, thing.place.radius_px, thing.kind as u8, None::<u8>, -1i32)
+pub fn natural(scenery: &PublicScenery) -> impl WireValues + use<> {
+    let at = [scenery.place.x_px, scenery.place.y_px];
+    (object_number(scenery.id), at, 0u8, scenery.place.radius_px, scenery.kind as u8, None::<u8>, -1i32)
 }
 
 /// The 8 values of a structure, as in [`natural`]. A structure has an item and no type. A structure
 /// of the operator has no owner.
-pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
-    let at = [thing.place.x_px, thing.place.y_px];
-    let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };
-    let direction = to_radians_2dec(thing.heading.0);
+pub fn built(structure: &PublicStructure) -> impl WireValues + use<> {
+    let at = [structure.place.x_px, structure.place.y_px];
+    let owner = if structure.owner == PlayerId::OPERATOR { -1 } else { i32::from(structure.owner.0) };
+    let direction = to_radians_2dec(structure.heading.0);
     (
-        object_number(thing.id),
+        object_number(structure.id),
         at,
         direction,
-        thing.place.radius_px,
+        structure.place.radius_px,
         None::<u8>,
-        substitute_item(thing.item),
+        substitute_item(structure.item),
         owner,
     )
 }

@@ -104,13 +104,13 @@ impl WireValues for OwnBody {
 }
 
 /// A scenery object: ID, kind, x, y, scale in px.
-pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
-    (thing.id, thing.kind as u8, [thing.place.x_px, thing.place.y_px, thing.place.radius_px])
+pub fn natural(scenery: &PublicScenery) -> impl WireValues + use<> {
+    (scenery.id, scenery.kind as u8, [scenery.place.x_px, scenery.place.y_px, scenery.place.radius_px])
 }
 
 /// A structure: ID, item, owner, x, y in px, heading.
-pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
-    (thing.id, thing.item, thing.owner, [thing.place.x_px, thing.place.y_px], turn8(thing.heading))
+pub fn built(structure: &PublicStructure) -> impl WireValues + use<> {
+    (structure.id, structure.item, structure.owner, [structure.place.x_px, structure.place.y_px], turn8(structure.heading))
 }
 
 /// An animal: ID, kind, pose, health.

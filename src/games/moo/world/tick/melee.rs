@@ -138,8 +138,8 @@ impl World {
             }
         }
         self.outcome.events.push(WorldEvent::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
-        for thing in &scratch.scenery {
-            self.hit_scenery(&stroke, *thing as usize);
+        for index in &scratch.scenery {
+            self.hit_scenery(&stroke, *index as usize);
         }
         for object in &scratch.built {
             self.strike_built(&stroke, *object);
@@ -175,9 +175,9 @@ impl World {
         found.sort_unstable();
         found.dedup();
         found.retain(|at| {
-            let thing = &self.state.scenery[*at as usize];
-            match &thing.controller {
-                Controller::Scenery(scenery) => stroke.hits(thing.body.x, thing.body.y, scenery.scale_px),
+            let entity = &self.state.scenery[*at as usize];
+            match &entity.controller {
+                Controller::Scenery(scenery) => stroke.hits(entity.body.x, entity.body.y, scenery.scale_px),
                 _ => false,
             }
         });

@@ -145,7 +145,7 @@ impl World {
     /// The first target on a path, and its distance.
     fn first_hit(&self, path: &FlightPath, owner: PlayerId, by: EntityId) -> Option<(i64, HitTarget)> {
         let (x, y, reach) = path.middle();
-        let things = self
+        let scenery = self
             .terrain
             .obstacles_around(x, y, reach)
             .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, HitTarget::Scenery(at))));
@@ -166,7 +166,7 @@ impl World {
             (body.health > 0).then_some((entry, HitTarget::Animal(at)))
         });
         let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, HitTarget::Edge));
-        things.chain(built).chain(animals).chain(players).chain(edge).min()
+        scenery.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
     /// Whether the player at this index is an enemy of a projectile's or turret's owner: alive,
