@@ -9,7 +9,8 @@
 # --out      folder of the results (default target/profile)
 # CASE       play, still, native or spectators, as in scripts/bench.sh (default: all)
 #
-# Needs `perf` (Debian: linux-perf) and permission to sample own processes (kernel.perf_event_paranoid below 3).
+# Needs `perf` (Debian: linux-perf) and permission to sample all processes (kernel.perf_event_paranoid below 1). The samples are taken per core, and those of
+# the server are selected afterwards: a timer per thread would hardly ever expire in the threads of clients, which run for microseconds at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +20,7 @@ while (($#)); do
         --clients) clients=$2 ;;
         --seconds) seconds=$2 ;;
         --out) out=$2 ;;
-        -*) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        -*) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         *) break ;;
     esac
     shift 2
@@ -48,10 +49,11 @@ for case in "${cases[@]}"; do
     loader=$!
     until_all_came "$clients"
     sleep 2
-    perf record --freq 799 --call-graph dwarf,4096 --pid "$server" --output "$work/$case.data" -- sleep "$seconds" >"$work/perf" 2>&1 || { cat "$work/perf" >&2; exit 1; }
+    profiled=$server
+    perf record --freq 799 --call-graph dwarf,4096 --all-cpus --output "$work/$case.data" -- sleep "$seconds" >"$work/perf" 2>&1 || { cat "$work/perf" >&2; exit 1; }
     wait "$loader"
     kill "$server" && wait "$server" || true
     server=''
-    perf script --input "$work/$case.data" --no-inline --fields ip,sym,dso >"$work/$case.stacks" 2>/dev/null
+    perf script --input "$work/$case.data" --pid "$profiled" --no-inline --fields ip,sym,dso >"$work/$case.stacks" 2>/dev/null
 done
 python3 -B scripts/lib/profile.py "$out" "$work" "${cases[@]}"

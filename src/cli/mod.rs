@@ -185,7 +185,7 @@ fn command(games: &GameList) -> clap::Command {
         return command;
     }
     let name = games.factories.first().map_or("game", |kind| kind.info.name);
-    command.name(name).game(format!("The game {name} on a tickwire server")).long_about(format!(
+    command.name(name).about(format!("The game {name} on a tickwire server")).long_about(format!(
         "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
     ))
 }

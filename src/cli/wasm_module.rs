@@ -57,7 +57,9 @@ impl WasmModule {
         let home = env::home_dir();
         let folders = [(home.as_deref(), "~"), (Some(library), "tickwire"), (Some(&*program.package), ".")];
         for (directory, name) in folders {
-            flags.extend(directory.map(|directory| format!("--remap-path-prefix={}={name}", directory.display())));
+            flags.extend(
+                directory.map(|directory| format!("--remap-path-prefix={}={name}", directory.display())),
+            );
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
         command.envs(PROFILE.map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), value)));

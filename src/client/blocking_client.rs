@@ -205,7 +205,11 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
 
     fn drain_events(&mut self) -> io::Result<()> {
         loop {
-            match self.connection.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
+            match self
+                .connection
+                .next_event()
+                .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?
+            {
                 None => return Ok(()),
                 Some(ClientEvent::Binary(message)) => {
                     let decoded = self.dialect.decode(Direction::ToClient, message);

@@ -42,7 +42,9 @@ impl DisconnectReason {
     pub fn allows_resume(&self) -> bool {
         match self {
             DisconnectReason::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
-            DisconnectReason::Closed(close_reason) => !matches!(close_reason, CloseReason::Kicked | CloseReason::Banned),
+            DisconnectReason::Closed(close_reason) => {
+                !matches!(close_reason, CloseReason::Kicked | CloseReason::Banned)
+            }
             DisconnectReason::Violation(_) | DisconnectReason::Packet(_) | DisconnectReason::PeerLost => true,
         }
     }

@@ -299,9 +299,7 @@ impl MessageHandler {
     fn handle_message(&mut self, message: Message<'_>, at: ReadTime) -> Result<(), DisconnectReason> {
         let dialect = Arc::clone(&self.format.dialect);
         let decoded = match message {
-            Message::Binary(message) if !self.format.is_json => {
-                dialect.decode(Direction::ToServer, message)
-            }
+            Message::Binary(message) if !self.format.is_json => dialect.decode(Direction::ToServer, message),
             Message::Text(text) if self.format.is_json => dialect.decode_json(Direction::ToServer, text),
             Message::Binary(_) | Message::Text(_) => {
                 return Err(DisconnectReason::Closed(CloseReason::WrongFrameType));

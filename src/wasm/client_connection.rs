@@ -34,7 +34,11 @@ thread_local! {
 fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8]) -> T) -> T {
     with(|buffers| {
         LINKS.with_borrow_mut(|links| {
-            links.links.get_mut(&number).map(|connection| call(connection, &buffers.input)).unwrap_or_default()
+            links
+                .links
+                .get_mut(&number)
+                .map(|connection| call(connection, &buffers.input))
+                .unwrap_or_default()
         })
     })
 }

@@ -126,7 +126,8 @@ impl Twin {
 /// The captures of the repository: by `tickwire`, by tests, and by tcpdump (`tcpdump -i lo -w FILE port PORT` beside three bots).
 fn captures() -> Vec<PathBuf> {
     let folders = ["docs/lessons", "scripts/wireshark/samples", "tests/fixtures"];
-    let entries = folders.iter().flat_map(|directory| std::fs::read_dir(root().join(directory)).expect("a folder"));
+    let entries =
+        folders.iter().flat_map(|directory| std::fs::read_dir(root().join(directory)).expect("a folder"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let mut captures: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|ending| ending == "pcapng" || ending == "pcap"))

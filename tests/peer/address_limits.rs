@@ -26,7 +26,12 @@ fn chat() -> LimitedAction {
 }
 
 /// How many of these come through at one time.
-fn taken(address_limits: &AddressRateLimits, from: AddressPrefix, spending: LimitedAction, now: Duration) -> usize {
+fn taken(
+    address_limits: &AddressRateLimits,
+    from: AddressPrefix,
+    spending: LimitedAction,
+    now: Duration,
+) -> usize {
     (0..).take_while(|_| address_limits.take(from, spending, now).is_ok()).count()
 }
 
@@ -58,7 +63,10 @@ fn a_spent_budget_reports_when_a_token_is_available() {
         taken(&address_limits, from, spending, START);
         let wait = address_limits.take(from, spending, START).expect_err("spent");
         let again = START + wait;
-        assert!(address_limits.take(from, spending, again - Duration::from_nanos(1)).is_err(), "{spending:?}");
+        assert!(
+            address_limits.take(from, spending, again - Duration::from_nanos(1)).is_err(),
+            "{spending:?}"
+        );
         assert_eq!(address_limits.take(from, spending, again), Ok(()), "{spending:?}");
         assert!(address_limits.take(from, spending, again).is_err(), "{spending:?}");
     }
@@ -127,7 +135,11 @@ fn suspended_time_refills_the_budgets_of_an_address_once() {
     address_limits.note_suspended(hour);
     for spending in [chat(), LimitedAction::Join, LimitedAction::Client, LimitedAction::Connection] {
         let burst = spending.rate().burst as usize;
-        assert_eq!(taken(&address_limits, from, spending, START + blink), burst, "{spending:?} after the hour");
+        assert_eq!(
+            taken(&address_limits, from, spending, START + blink),
+            burst,
+            "{spending:?} after the hour"
+        );
         // The same suspended time, or an older reading of another thread, refills nothing.
         address_limits.note_suspended(hour);
         address_limits.note_suspended(hour / 2);

@@ -236,7 +236,7 @@ impl Told {
 
     /// Runs a tick, of which the worker hears later.
     fn tick(&mut self, backlog: &mut Option<Backlog>) {
-        let TickResult { published, answers, .. } = tick(&mut self.room);
+        let TickResult { published, acks, .. } = tick(&mut self.room);
         match backlog {
             Some(backlog) => backlog.push(published, acks),
             None => *backlog = Some(Backlog::new(published, acks)),

@@ -52,7 +52,10 @@ fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again(
     address_limits
         .charge(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
         .expect("within the budget");
-    assert_eq!([address_limits.take_warning(), address_limits.take_warning()], [Some(CloseReason::ByteRate), None]);
+    assert_eq!(
+        [address_limits.take_warning(), address_limits.take_warning()],
+        [Some(CloseReason::ByteRate), None]
+    );
 }
 
 #[test]
@@ -302,7 +305,10 @@ fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
     );
     pauses.note(START);
     assert!(
-        !matches!(deadlines.poll(START, limits::IDLE_TIMEOUT, pauses.recorded_slack(START)), DueAction::Close(_)),
+        !matches!(
+            deadlines.poll(START, limits::IDLE_TIMEOUT, pauses.recorded_slack(START)),
+            DueAction::Close(_)
+        ),
         "an hour, and nobody is silent"
     );
     (1..=20).for_each(|second| {

@@ -14,7 +14,8 @@ use crate::hall::{Hall, SPECTATOR, Who};
 
 /// A room that nobody but a journal's own follower follows, after so many ticks without a command.
 fn quiet(ticks: u32) -> Hall {
-    let mut hall = Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).address_limits);
+    let mut hall =
+        Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).address_limits);
     hall.room.handle().lockstep.add_follower(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     hall.ticks(ticks);
     hall
@@ -30,7 +31,11 @@ fn a_client_behind_thousands_of_empty_frames_catches_up() {
             hall.tick();
             turns += 1;
             let end = &hall.ends[late];
-            assert!(end.client.sender.is_open(), "{:?}, JSON {is_json}", end.client.sender.disconnect_reason());
+            assert!(
+                end.client.sender.is_open(),
+                "{:?}, JSON {is_json}",
+                end.client.sender.disconnect_reason()
+            );
             assert!(turns < 20, "{:?}", end.frames.len());
         }
         assert!(turns > 1, "it takes more than one turn");
@@ -42,7 +47,8 @@ fn a_client_behind_thousands_of_empty_frames_catches_up() {
 
 #[test]
 fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
-    let mut hall = Hall::with((LockstepAccess::Open, 5_000, 1), Hall::new(LockstepAccess::Open).address_limits);
+    let mut hall =
+        Hall::with((LockstepAccess::Open, 5_000, 1), Hall::new(LockstepAccess::Open).address_limits);
     let honest = hall.comes(Who { is_json: true, ..SPECTATOR });
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());

@@ -144,7 +144,11 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
     hall.ends[slow].client.transport.takes.store(4_000, Ordering::Relaxed);
     for _ in 0..200 {
         hall.tick();
-        assert!(hall.ends[slow].client.sender.is_open(), "{:?}", hall.ends[slow].client.sender.disconnect_reason());
+        assert!(
+            hall.ends[slow].client.sender.is_open(),
+            "{:?}",
+            hall.ends[slow].client.sender.disconnect_reason()
+        );
         if hall.ends[slow].follower.counts().syncs > 0 {
             break;
         }

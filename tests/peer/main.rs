@@ -1,8 +1,8 @@
 //! A connection, its host and its room without I/O: driven with bytes and times.
 
+mod address_limits;
 mod admission;
 mod answers;
-mod address_limits;
 #[path = "../support/diary.rs"]
 mod diary;
 mod driven;

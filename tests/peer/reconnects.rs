@@ -39,8 +39,8 @@ impl Line {
         let mut server = EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit");
         let reconnects = Reconnects::new(key);
         let connection = server.open().expect("a place");
-        let (connection, dialect, agent) = parts(game_name, &reconnects);
-        let mut bot = checking_bot::bot(connection, dialect, agent);
+        let (client, dialect, agent) = parts(game_name, &reconnects);
+        let mut bot = checking_bot::bot(client, dialect, agent);
         bot.observer.is_resuming = reconnects.has_key();
         let mut line = Line { server, game: game_name, now: Duration::ZERO, connection, bot, reconnects };
         line.run(Duration::from_secs(2));
@@ -77,8 +77,8 @@ impl Line {
 
     fn reconnect(&mut self) {
         self.connection = self.server.open().expect("a place");
-        let (connection, dialect, agent) = parts(self.game, &self.reconnects);
-        self.reconnects.reconnect(&mut self.bot, connection, dialect, agent);
+        let (client, dialect, agent) = parts(self.game, &self.reconnects);
+        self.reconnects.reconnect(&mut self.bot, client, dialect, agent);
     }
 
     fn report(&self) -> CrowdReport {

@@ -101,7 +101,10 @@ fn without_a_token_one_watches_if_spectators_may() {
             authenticator(&file, false).authenticate(address(1), said, AT.now),
             Err(CloseReason::TokenMissing)
         );
-        assert_eq!(authenticator(&file, true).authenticate(address(1), said, AT.now), Ok(Permission::Spectator));
+        assert_eq!(
+            authenticator(&file, true).authenticate(address(1), said, AT.now),
+            Ok(Permission::Spectator)
+        );
     }
 }
 
@@ -316,8 +319,7 @@ fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time()
         }
         // A capture that begins now knows.
         let format = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
-        let restored =
-            ServerConnection::restore(format, room(), &untouched, AT.now).expect("what was saved");
+        let restored = ServerConnection::restore(format, room(), &untouched, AT.now).expect("what was saved");
         assert_eq!(restored.save(AT.now), untouched);
     }
 }

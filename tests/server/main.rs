@@ -1,6 +1,7 @@
 //! A whole server in this process or as a program of its own, and those who talk to it: other libraries, bots, operators.
 
 mod access;
+mod address_limits;
 mod admin;
 mod agones;
 #[path = "../support/agones_sidecar.rs"]
@@ -12,7 +13,6 @@ mod bots_agree;
 mod bots_fill;
 mod bots_play;
 mod bots_walk;
-mod address_limits;
 mod builder_flags;
 #[cfg(target_os = "linux")]
 mod capture;

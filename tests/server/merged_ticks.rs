@@ -116,9 +116,7 @@ fn ticks_during_a_long_update_reach_the_client_together_and_are_counted() {
     let server = server_of::<Simple<Dots>>();
     let mut guest = Guest::connect(&server);
     guest.enter("ann");
-    let tick = |guest: &mut Guest| -> u32 {
-        guest.hear("dots", |_| true).integer("tick").expect("a tick")
-    };
+    let tick = |guest: &mut Guest| -> u32 { guest.hear("dots", |_| true).integer("tick").expect("a tick") };
     let mut last = tick(&mut guest);
     let merged = metric(&server, "ticks_merged_total");
     let stopped = stop_updates();

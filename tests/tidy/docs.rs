@@ -151,7 +151,8 @@ pub fn unused_limits(files: &[File]) -> Vec<Breach> {
 /// The world stays alone: it depends on what a room expects of it, which depends on nothing.
 pub fn world_alone(files: &[File]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    let is_alone = |file: &&File| ["src/sim", "src/games/moo/world"].iter().any(|directory| file.is_in(directory));
+    let is_alone =
+        |file: &&File| ["src/sim", "src/games/moo/world"].iter().any(|directory| file.is_in(directory));
     let manifests = files.iter().filter(|file| is_alone(file) && file.path.ends_with("Cargo.toml"));
     for file in manifests {
         let dependencies = section(&file.text, "[dependencies]");

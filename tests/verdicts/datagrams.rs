@@ -74,8 +74,7 @@ impl Maker<'_> {
         match self.rng.below(18) {
             0 => bytes[at] ^= 1 << self.rng.below(8),
             1 => {
-                bytes[at] =
-                    self.rng.pick(&[0, 1, 2, 3, 0x7f, 0x80, 0x90, 0x92, 0xa1, 0xc1, 0xcb, 0xdc, 0xff])
+                bytes[at] = self.rng.pick(&[0, 1, 2, 3, 0x7f, 0x80, 0x90, 0x92, 0xa1, 0xc1, 0xcb, 0xdc, 0xff])
             }
             2 => bytes.truncate(at),
             3 => bytes.insert(at, self.rng.below(256) as u8),

@@ -74,7 +74,13 @@ impl Refusal {
     /// upgrade.
     pub fn closed(accepted: Vec<u8>, format: &WireFormat, close_reason: CloseReason) -> Refusal {
         let response = [accepted, DisconnectReason::Closed(close_reason).frames(format)].concat();
-        Refusal { status: 101, rule: close_reason.name(), is_capacity: false, detail: String::new(), response }
+        Refusal {
+            status: 101,
+            rule: close_reason.name(),
+            is_capacity: false,
+            detail: String::new(),
+            response,
+        }
     }
 
     /// Creates a 429 for a rate limit that admits the next action after `wait`.

@@ -407,7 +407,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let key = key.map_or_else(Vec::new, |key| key.0.to_vec());
         let answer = answer.as_ref();
         let secret = (key.clone(), answer.map_or(Value::Nil, |answer| answer.text.as_str().into()));
-        let redacted = (vec![0; key.len()], answer.map_or(Value::Nil, |answer| answer.redacted.as_str().into()));
+        let redacted =
+            (vec![0; key.len()], answer.map_or(Value::Nil, |answer| answer.redacted.as_str().into()));
         let mut redacted_frames = Vec::new();
         for (out, (key, answer)) in [(&mut frames, secret), (&mut redacted_frames, redacted)] {
             let key = Value::Binary(key);

@@ -32,7 +32,7 @@ pub struct ChannelAnswer {
     pub text: String,
     /// The session description for captures and inspectors, of the same length, without its
     /// password.
-    pub shown: String,
+    pub redacted: String,
 }
 
 /// The place for a client's lane.

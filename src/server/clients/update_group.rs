@@ -371,7 +371,13 @@ impl<G: Game> ClientFeed<G> {
             tick_acks.iter().for_each(|tick| self.pending_acks.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
             let acked = newest.tick.saturating_sub(*unacked_ticks);
-            return self.update_in_lockstep(client, (gap, acked, is_behind), (acks, messages), frames, (address_limits, now));
+            return self.update_in_lockstep(
+                client,
+                (gap, acked, is_behind),
+                (acks, messages),
+                frames,
+                (address_limits, now),
+            );
         }
         self.view.set_subject(client.joined.as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);

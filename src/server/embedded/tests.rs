@@ -354,7 +354,10 @@ fn a_watcher_is_not_delayed_and_what_a_page_sent_last_arrives_when_it_leaves() {
     let client = Arc::clone(&server.host.clients.listed[0].client);
     server.receive(page.connection, &close, server.host.now);
     server.close(page.connection, server.host.now);
-    assert!(matches!(client.sender.disconnect_reason(), Some(crate::connection::DisconnectReason::PeerClosed(_))));
+    assert!(matches!(
+        client.sender.disconnect_reason(),
+        Some(crate::connection::DisconnectReason::PeerClosed(_))
+    ));
 }
 
 #[test]

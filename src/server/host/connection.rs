@@ -173,7 +173,8 @@ impl<T: HostTransport> HostConnection<T> {
             address_limits,
             is_stopping: false,
         };
-        let entry = upgrade_check.accept(head, AddressPrefix::from_ip(self.address.ip()), permit, host.now)?;
+        let entry =
+            upgrade_check.accept(head, AddressPrefix::from_ip(self.address.ip()), permit, host.now)?;
         self.enter(entry, raw, rest, host, observer);
         Ok(())
     }

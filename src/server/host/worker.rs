@@ -34,12 +34,7 @@ impl<T: Transport> HostWorker<T> {
     }
 
     /// Adds a tick to the backlog of a room.
-    pub fn push_tick(
-        &mut self,
-        room: usize,
-        published: &Arc<dyn DynTick>,
-        acks: Option<Arc<CommandAcks>>,
-    ) {
+    pub fn push_tick(&mut self, room: usize, published: &Arc<dyn DynTick>, acks: Option<Arc<CommandAcks>>) {
         let published = Arc::clone(published);
         match &mut self.parts[room].backlog {
             Some(backlog) => backlog.push(published, acks),

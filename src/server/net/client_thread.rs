@@ -258,7 +258,11 @@ impl<'a> ClientEvents<'a> {
             client,
             address_limits: host.address_limits(),
             // A bot of the server needs no token.
-            authenticator: if client.transport.is_bot() { &host.bots.authenticator } else { &host.authenticator },
+            authenticator: if client.transport.is_bot() {
+                &host.bots.authenticator
+            } else {
+                &host.authenticator
+            },
             read_time: client.read_time(host.now()),
             is_observed: host.tap.has_subscriber(client.id),
             on_event: move |event: DriverEvent<'_>| self.record(event),

@@ -270,7 +270,8 @@ fn accept_client(
     };
     if placed.is_none() && rooms_on_demand::can_create(host, name) && !upgrade_check.is_stopping {
         // Checked before the room is created: a request that would be refused must not create one.
-        let (accepted, format) = UpgradeCheck { room: Some(&host.room().handle), ..upgrade_check }.check(head)?;
+        let (accepted, format) =
+            UpgradeCheck { room: Some(&host.room().handle), ..upgrade_check }.check(head)?;
         let admit = || {
             rooms_on_demand::admit(host, head, address)
                 .map_err(|close_reason| Refusal::closed(accepted.response.clone(), &format, close_reason))

@@ -277,7 +277,9 @@ impl ConnectionPair {
         if is_over {
             self.connection = None;
         }
-        if let Some(reason) = self.connection.as_ref().and_then(|connection| connection.host_end.disconnect_reason()) {
+        if let Some(reason) =
+            self.connection.as_ref().and_then(|connection| connection.host_end.disconnect_reason())
+        {
             self.check_ending(&reason)?;
         }
         let Some(client_end) =

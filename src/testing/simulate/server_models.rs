@@ -69,7 +69,11 @@ impl ServerModels {
     ///
     /// # Errors
     /// A rate limit differs from the recorded tokens.
-    pub fn check_charged(&self, address_limits: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
+    pub fn check_charged(
+        &self,
+        address_limits: &AddressRateLimits,
+        now: Duration,
+    ) -> Result<(), InvariantFailure> {
         for ((prefix, rule), (action, full_at)) in &self.spent {
             let has = address_limits.full_at(*prefix, *action);
             if has.max(now) != (*full_at).max(now) {

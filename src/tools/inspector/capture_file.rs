@@ -130,9 +130,8 @@ impl CaptureFile {
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
         let note = proxy_note(&self.proxy_notes, readable);
         let connection = &mut self.connections[index as usize];
-        let FileConnection {
-            number, tcp, reading, pairs, checkpoints, since_checkpoint: since, ..
-        } = connection;
+        let FileConnection { number, tcp, reading, pairs, checkpoints, since_checkpoint: since, .. } =
+            connection;
         let Some(reading) = reading else { return connection.prepare(self.codes) };
         self.read += 1;
         if at & DATAGRAM_FLAG != 0 {

@@ -243,8 +243,11 @@ impl ClientLog {
         if retained.datagram.is_some() {
             return Some((retained, explain_datagram(retained, self.dialect(codes)?)));
         }
-        let mut conversation =
-            if retained.is_head { self.conversation_before_handshake(codes) } else { self.conversation(codes) }?;
+        let mut conversation = if retained.is_head {
+            self.conversation_before_handshake(codes)
+        } else {
+            self.conversation(codes)
+        }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
             (retained.is_head, retained.from, &self.start)
         {
@@ -255,14 +258,21 @@ impl ClientLog {
     }
 
     /// Explains the header of a compressed message on the wire. `None` for another message.
-    pub fn wire_header<'c>(&self, retained: &RetainedFrame, codes: &'c PacketTables) -> Option<Explanation<'c>> {
+    pub fn wire_header<'c>(
+        &self,
+        retained: &RetainedFrame,
+        codes: &'c PacketTables,
+    ) -> Option<Explanation<'c>> {
         let conversation = self.conversation(codes).filter(|_| !retained.wire_header.is_empty());
         conversation.map(|mut conversation| conversation.explain(retained.from, &retained.wire_header))
     }
 }
 
 /// Explains a frame, or a message without its frames, as the next bytes of the conversation.
-pub fn explain_retained<'c>(retained: &RetainedFrame, conversation: &mut Conversation<'c>) -> Explanation<'c> {
+pub fn explain_retained<'c>(
+    retained: &RetainedFrame,
+    conversation: &mut Conversation<'c>,
+) -> Explanation<'c> {
     if !retained.is_message {
         return conversation.explain(retained.from, retained.bytes());
     }

@@ -212,8 +212,7 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
                     .map_or_else(|| error("`!` alone compares nothing: write `!=`", begin..at), Ok)?,
             )
         } else {
-            let ends =
-                |ch: &char| ch.is_whitespace() || OPERATOR_CHARS.contains(*ch) || "\",".contains(*ch);
+            let ends = |ch: &char| ch.is_whitespace() || OPERATOR_CHARS.contains(*ch) || "\",".contains(*ch);
             at += chars[at..].iter().position(ends).unwrap_or(chars.len() - at);
             TokenKind::Word(chars[begin..at].iter().collect())
         };

@@ -76,8 +76,7 @@ pub fn replay_client(
         let now = Duration::from_nanos(piece.at_ns);
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
             let past_now = Duration::from_nanos(past.at_ns);
-            let restore =
-                |format| ServerConnection::restore(format, room.clone(), past.session, past_now);
+            let restore = |format| ServerConnection::restore(format, room.clone(), past.session, past_now);
             let Some(restored) = format.clone().and_then(restore) else {
                 let refused = ReplayError::at(
                     *first_ns,

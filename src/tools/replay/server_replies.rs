@@ -67,11 +67,7 @@ impl ServerReplies {
     ///
     /// Replies to the last bytes of a client may be missing in the recording, because the capture
     /// or the connection ended before them.
-    pub fn compare(
-        &self,
-        connection: &TcpConnection<'_>,
-        format: &WireFormat,
-    ) -> (usize, Option<ReplyDiff>) {
+    pub fn compare(&self, connection: &TcpConnection<'_>, format: &WireFormat) -> (usize, Option<ReplyDiff>) {
         let mut replayed = self.frames.iter().peekable();
         let mut same = 0;
         let known = ReplyMatcher::new(format);
@@ -282,7 +278,9 @@ fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
         let close_reason = CloseReason::ALL.into_iter().find(|close_reason| close_reason.name() == rule);
         rule.starts_with(ADDRESS)
             || [PLAYER_GONE, NO_LANE].contains(&rule)
-            || close_reason.is_some_and(|close_reason| !close_reason.is_client_fault() || of_time.contains(&close_reason))
+            || close_reason.is_some_and(|close_reason| {
+                !close_reason.is_client_fault() || of_time.contains(&close_reason)
+            })
     };
     match answer {
         ReplyKind::Pong => false,

@@ -211,8 +211,9 @@ pub fn change_statements(
         // In the last tick, the entity has moved with the new velocity already.
         let velocity = layout.velocities.iter().find(|velocity| velocity.velocity == member.field);
         let moved = |operator: &str| {
-            velocity
-                .map(|velocity| format!("{} {operator} {}{target}", member_of(velocity.field), cast(velocity)))
+            velocity.map(|velocity| {
+                format!("{} {operator} {}{target}", member_of(velocity.field), cast(velocity))
+            })
         };
         statements.extend(moved("-="));
         statements.push(format!("{target} {operator} change.{changed}"));

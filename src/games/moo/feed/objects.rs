@@ -349,7 +349,10 @@ mod tests {
                 assert_eq!(client.sent, client.known.structures, "tick {tick}, every {every}");
                 let seen = structures.index.iter().filter(|structure| window.intersects(structure.place));
                 seen_count += seen.clone().count();
-                assert!(seen.map(|seen| seen.id).all(|id| client.sent.binary_search(&id).is_ok()), "tick {tick}");
+                assert!(
+                    seen.map(|seen| seen.id).all(|id| client.sent.binary_search(&id).is_ok()),
+                    "tick {tick}"
+                );
                 assert!(client.sent.iter().all(|id| structures.index.find(id).is_some()), "tick {tick}");
             }
         }

@@ -180,7 +180,8 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         let room = context.room.label();
         info!(from = %context.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, game_command) {
+    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, game_command)
+    {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(context, rest),

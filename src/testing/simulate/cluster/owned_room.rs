@@ -185,8 +185,7 @@ impl OwnedRoom {
         let is_checked = tick.is_multiple_of(limits::JOURNAL_CHECKSUM_TICKS);
         let wants =
             TickRequest { frame: true, checksum: snapshot || is_checked, snapshot, player_events: false };
-        let TickResult { frame, checksum, snapshot: world, answers, rejected, .. } =
-            self.room.tick(now, wants);
+        let TickResult { frame, checksum, snapshot: world, acks, rejected, .. } = self.room.tick(now, wants);
         let handle = self.room.handle();
         let seats = handle.take_seat_changes();
         if snapshot {
@@ -199,7 +198,7 @@ impl OwnedRoom {
         self.next_sequence += records;
         let frame = frame.unwrap_or_default();
         self.queue.push(JournaledTick { tick, snapshot, checksum, seats, frame });
-        self.held.push_back(HeldAcks { tick: tick + 1, sequence: self.next_sequence, acks: answers });
+        self.held.push_back(HeldAcks { tick: tick + 1, sequence: self.next_sequence, acks: acks });
         rejected.len()
     }
 

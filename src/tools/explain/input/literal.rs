@@ -190,9 +190,7 @@ fn unescape(text: &str, start: usize, quote: Option<char>) -> Result<(Vec<u8>, b
     }
     match quote {
         None => Ok((bytes, has_escape, at)),
-        Some(ch) => {
-            Err(InvalidText::new(start - 1, format!("the text has no closing {ch}: copy all of it")))
-        }
+        Some(ch) => Err(InvalidText::new(start - 1, format!("the text has no closing {ch}: copy all of it"))),
     }
 }
 

@@ -341,8 +341,7 @@ impl PlayPolicy {
         now: Duration,
         intents: &mut Vec<Intent>,
     ) {
-        if let Some(heading) = self.builder.work(world_model, me, (self.holds, now), &mut self.rng, intents)
-        {
+        if let Some(heading) = self.builder.work(world_model, me, (self.holds, now), &mut self.rng, intents) {
             self.looks = Some(heading);
         }
         self.clan_behavior.act(world_model, now, &mut self.rng, intents);

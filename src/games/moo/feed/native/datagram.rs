@@ -59,7 +59,9 @@ impl LanePoses {
             }
         }
         if sent.len() > known.len() {
-            sent.retain(|(identity, ..)| known.binary_search_by_key(identity, |known| known.identity).is_ok());
+            sent.retain(|(identity, ..)| {
+                known.binary_search_by_key(identity, |known| known.identity).is_ok()
+            });
         }
     }
 }

@@ -110,7 +110,13 @@ pub fn natural(scenery: &PublicScenery) -> impl WireValues + use<> {
 
 /// A structure: ID, item, owner, x, y in px, heading.
 pub fn built(structure: &PublicStructure) -> impl WireValues + use<> {
-    (structure.id, structure.item, structure.owner, [structure.place.x_px, structure.place.y_px], turn8(structure.heading))
+    (
+        structure.id,
+        structure.item,
+        structure.owner,
+        [structure.place.x_px, structure.place.y_px],
+        turn8(structure.heading),
+    )
 }
 
 /// An animal: ID, kind, pose, health.
