@@ -128,7 +128,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             lane: None,
             datagrams: Vec::new(),
             agent,
-            observer: observer,
+            observer,
         }
     }
 

@@ -198,7 +198,7 @@ impl OwnedRoom {
         self.next_sequence += records;
         let frame = frame.unwrap_or_default();
         self.queue.push(JournaledTick { tick, snapshot, checksum, seats, frame });
-        self.held.push_back(HeldAcks { tick: tick + 1, sequence: self.next_sequence, acks: acks });
+        self.held.push_back(HeldAcks { tick: tick + 1, sequence: self.next_sequence, acks });
         rejected.len()
     }
 
