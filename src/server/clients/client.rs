@@ -308,8 +308,8 @@ impl<L: Transport> Client<L> {
         self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now)
     }
 
-    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `redacted`, of the
-    /// same length, instead.
+    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `redacted`
+    /// instead, of the same length.
     pub fn send_secret(&self, frames: &[u8], redacted: &[u8], now: Duration) {
         debug_assert_eq!(frames.len(), redacted.len());
         self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, redacted, now), now);

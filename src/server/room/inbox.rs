@@ -131,8 +131,8 @@ impl Inbox {
         }
     }
 
-    /// Queues a player's command for `max(target_tick, next)`, at most `max_lead_ticks` ahead and not
-    /// before the player's previous command. If that tick is full, the command moves to the
+    /// Queues a player's command for `max(target_tick, next)`, at most `max_lead_ticks` ahead and
+    /// not before the player's previous command. If that tick is full, the command moves to the
     /// following one. `from` is the connection that has the player's seat, with its address prefix.
     ///
     /// # Errors

@@ -84,8 +84,8 @@ pub fn check(host: &ServerState) -> Result<(), Refusal> {
     if host.drain.has_begun() { Err(Refusal::from_rule(503, RULE)) } else { Ok(()) }
 }
 
-/// Checks whether a client may enter the room of `upgrade_check` although the server is draining: it resumes
-/// a player, or can only spectate.
+/// Checks whether a client may enter the room of `upgrade_check` although the server is draining:
+/// it resumes a player, or can only spectate.
 ///
 /// # Errors
 /// The request breaks another rule, or the server is draining.
