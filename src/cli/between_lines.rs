@@ -27,9 +27,9 @@ pub enum LineFormat {
 
 /// Formats an event; `None` if the filter excludes it.
 pub fn format_event(event: &ProxyEvent<'_>, filter: &MessageFilter, format: LineFormat) -> Option<String> {
-    if let ProxyEventKind::Message(seen) = &event.kind {
-        let mut all = seen.explained.iter().chain(seen.sent_explained);
-        let is_wanted = match seen.outcome {
+    if let ProxyEventKind::Message(observation) = &event.kind {
+        let mut all = observation.explained.iter().chain(observation.sent_explained);
+        let is_wanted = match observation.outcome {
             Outcome::Oversized { begins } => begins,
             _ => all.any(|one| filter.matches(one, event.connection)),
         };
@@ -55,13 +55,17 @@ fn text(event: &ProxyEvent<'_>, line: impl Fn(&Explanation<'_>) -> String) -> Op
         }
         ProxyEventKind::Ended(why) => Some(format!("{begin}= {why}\n")),
         ProxyEventKind::Failed(why) => Some(format!("{begin}= {}\n", escape_line(why))),
-        ProxyEventKind::Message(seen) => Some(message(&begin, seen, line)),
+        ProxyEventKind::Message(observation) => Some(message(&begin, observation, line)),
     }
 }
 
 /// The lines of a message: what arrived and what happened to it, then what was sent instead.
-fn message(begin: &str, seen: &Observation<'_, '_>, line: impl Fn(&Explanation<'_>) -> String) -> String {
-    let mark = match seen.outcome {
+fn message(
+    begin: &str,
+    observation: &Observation<'_, '_>,
+    line: impl Fn(&Explanation<'_>) -> String,
+) -> String {
+    let mark = match observation.outcome {
         Outcome::Forwarded => String::new(),
         Outcome::Held(id) => format!(" [held: {id}]"),
         Outcome::Delayed(time) => format!(" [after {} ms]", time.as_millis()),
@@ -70,17 +74,17 @@ fn message(begin: &str, seen: &Observation<'_, '_>, line: impl Fn(&Explanation<'
         Outcome::Repeated(copies) => format!(" [and {copies} more]"),
         Outcome::Injected => " [injected]".to_owned(),
         Outcome::Oversized { .. } => {
-            let ch = if seen.from == Side::Client { '>' } else { '<' };
+            let ch = if observation.from == Side::Client { '>' } else { '<' };
             return format!("{begin}{ch} a message that is too long to explain\n");
         }
     };
     let mut text = String::new();
-    for explained in seen.explained {
+    for explained in observation.explained {
         let own = line(explained);
         text.push_str(&format!("{begin}{}{mark}\n", own.trim_end_matches('\n')));
     }
-    let sent_mark = if seen.outcome == Outcome::Injected { &mark } else { " [sent instead]" };
-    for explained in seen.sent_explained {
+    let sent_mark = if observation.outcome == Outcome::Injected { &mark } else { " [sent instead]" };
+    for explained in observation.sent_explained {
         let own = line(explained);
         text.push_str(&format!("{begin}{}{sent_mark}\n", own.trim_end_matches('\n')));
     }
@@ -104,24 +108,24 @@ fn event_json(event: &ProxyEvent<'_>) -> serde_json::Value {
         ProxyEventKind::Failed(why) => {
             json!({ "event": "failed", "at_ms": at_ms, "connection": connection, "reason": why })
         }
-        ProxyEventKind::Message(seen) => message_json(at_ms, connection, seen),
+        ProxyEventKind::Message(observation) => message_json(at_ms, connection, observation),
     }
 }
 
-fn message_json(at_ms: f64, connection: u64, seen: &Observation<'_, '_>) -> serde_json::Value {
-    let last = seen.explained.last().or(seen.sent_explained.last());
+fn message_json(at_ms: f64, connection: u64, observation: &Observation<'_, '_>) -> serde_json::Value {
+    let last = observation.explained.last().or(observation.sent_explained.last());
     let mut line = json!({
         "event": "message",
         "at_ms": at_ms,
         "connection": connection,
-        "from": if seen.from == Side::Client { "client" } else { "server" },
-        "outcome": seen.outcome.name(),
+        "from": if observation.from == Side::Client { "client" } else { "server" },
+        "outcome": observation.outcome.name(),
         "line": last.map(ToString::to_string),
         "names": last.map(Explanation::names).unwrap_or_default(),
-        "received_bytes": seen.received.len(),
-        "sent_bytes": seen.sent.len(),
+        "received_bytes": observation.received.len(),
+        "sent_bytes": observation.sent.len(),
     });
-    match seen.outcome {
+    match observation.outcome {
         Outcome::Held(id) => line["id"] = id.into(),
         Outcome::Delayed(time) => line["delay_ms"] = milliseconds(time).into(),
         Outcome::Repeated(copies) => line["copies"] = copies.into(),
@@ -131,16 +135,16 @@ fn message_json(at_ms: f64, connection: u64, seen: &Observation<'_, '_>) -> serd
         line["rule"] = (*rule).into();
         line["section"] = address.as_str().into();
     }
-    if let Some(content) = seen.content {
+    if let Some(content) = observation.content {
         line["opcode"] = content.opcode.name().into();
         match std::str::from_utf8(&content.payload) {
             Ok(text) if content.opcode == Opcode::Text => line["text"] = text.into(),
             _ => line["payload"] = hex::digits(&content.payload).into(),
         }
     }
-    if seen.outcome == Outcome::Changed || seen.outcome == Outcome::Injected {
-        line["sent"] = hex::digits(seen.sent).into();
-        line["sent_line"] = seen.sent_explained.last().map(ToString::to_string).into();
+    if observation.outcome == Outcome::Changed || observation.outcome == Outcome::Injected {
+        line["sent"] = hex::digits(observation.sent).into();
+        line["sent_line"] = observation.sent_explained.last().map(ToString::to_string).into();
     }
     line
 }

@@ -20,19 +20,19 @@ use crate::tools::playback::{FileEnd, Playback, PlaybackRoom};
 /// # Errors
 /// A description, if the file cannot be played or the address cannot be used.
 pub fn run_playback_server(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
-    let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
-    if let Some(why) = watch.unavailable_reason() {
+    let playback = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
+    if let Some(why) = playback.unavailable_reason() {
         return Err(format!("{}: {why}", file.display()));
     }
     let mut rooms = Vec::new();
-    for (name, room) in watch.rooms() {
+    for (name, room) in playback.rooms() {
         if let PlaybackRoom::Ready(show) = room {
             rooms.push((name.clone(), show.info()));
         }
     }
     rooms.retain(|(_, info)| has_rules(info));
     if rooms.is_empty() {
-        return Err(format!("{}: {}", file.display(), without_rules(&watch)));
+        return Err(format!("{}: {}", file.display(), without_rules(&playback)));
     }
     let stopped = signals::stopped()?;
     let served = PlaybackContent { file: file.to_owned(), rooms, codes: games.codes.clone() };
@@ -40,9 +40,9 @@ pub fn run_playback_server(file: &Path, listen: SocketAddr, games: &GameList) ->
         io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --bind ADDR:PORT"),
         _ => format!("cannot listen on {listen}: {error}"),
     })?;
-    print(&text(&watch, server.address()));
+    print(&text(&playback, server.address()));
     warn_of_other_localhost(server.address());
-    drop(watch);
+    drop(playback);
     let _ = stopped.recv();
     server.stop();
     Ok(())
@@ -56,9 +56,9 @@ fn has_rules(info: &GameInfo) -> bool {
 
 /// Error text for a file without a playable room: the games, and how to build a page with their
 /// rules.
-fn without_rules(watch: &Playback) -> String {
+fn without_rules(playback: &Playback) -> String {
     let mut names = BTreeSet::new();
-    for room in watch.rooms().values() {
+    for room in playback.rooms().values() {
         if let PlaybackRoom::Ready(show) = room {
             names.insert(show.info().name);
         }
@@ -79,20 +79,20 @@ fn browser_edition_instead(names: &str) -> String {
 /// Reads the records of the file, piece by piece.
 fn read(file: &Path, games: &GameList) -> io::Result<Playback> {
     let (mut file, mut buffer) = (File::open(file)?, vec![0; limits::WATCH_SEND_BYTES]);
-    let mut watch = Playback::new(games.info());
-    while watch.end().is_none() {
+    let mut playback = Playback::new(games.info());
+    while playback.end().is_none() {
         match file.read(&mut buffer)? {
-            0 => watch.finish(),
-            count => watch.feed(&buffer[..count]),
+            0 => playback.finish(),
+            count => playback.feed(&buffer[..count]),
         }
     }
-    Ok(watch)
+    Ok(playback)
 }
 
 /// A line for each room, with its URL; then notes on the file.
-fn text(watch: &Playback, address: SocketAddr) -> String {
+fn text(playback: &Playback, address: SocketAddr) -> String {
     let mut text = String::from("\n");
-    for (name, room) in watch.rooms() {
+    for (name, room) in playback.rooms() {
         let path = if name.is_empty() { String::new() } else { format!("r/{name}/") };
         match room {
             PlaybackRoom::Ready(show) if !has_rules(show.info()) => {
@@ -113,7 +113,7 @@ fn text(watch: &Playback, address: SocketAddr) -> String {
             PlaybackRoom::Buffering(_) => {}
         }
     }
-    match watch.end() {
+    match playback.end() {
         Some(FileEnd::Truncated(at)) => {
             text += &format!("  the file ends in the middle of the block at byte {at}\n")
         }

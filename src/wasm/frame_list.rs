@@ -100,17 +100,17 @@ pub extern "C" fn list_advance(bytes: usize) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn filter() -> usize {
     answer(|tab, input| {
-        let wish: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let wish = match ListRequest::read(&wish) {
-            Ok(wish) => wish,
+        let request: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let request = match ListRequest::read(&request) {
+            Ok(request) => request,
             Err(FilterError { message: sentence, place }) => {
                 let reply = json!({ "wrong": sentence, "begin": place.start, "end": place.end });
                 return Ok(reply.to_string().into_bytes());
             }
         };
         match (&mut tab.file, &mut tab.inspector) {
-            (Some(file), _) => file.filter(&wish),
-            (None, inspector) => inspector.get_or_insert_default().filter(wish),
+            (Some(file), _) => file.filter(&request),
+            (None, inspector) => inspector.get_or_insert_default().filter(request),
         }
         Ok(b"{}".to_vec())
     })

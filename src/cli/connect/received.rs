@@ -110,10 +110,10 @@ impl ReceivedFrames {
 
     /// Drops the frames up to the first one that meets the expectation, and returns whether there
     /// is one. Skips the frames before number `*checked`, which is then set to the next number.
-    pub fn take(&mut self, wanted: &Expectation, format: WireFormat<'_>, checked: &mut usize) -> bool {
+    pub fn take(&mut self, expectation: &Expectation, format: WireFormat<'_>, checked: &mut usize) -> bool {
         let skipped = checked.saturating_sub(self.first);
         *checked = self.first + self.frames.len();
-        let place = self.frames.iter().skip(skipped).position(|frame| frame.meets(wanted, format));
+        let place = self.frames.iter().skip(skipped).position(|frame| frame.meets(expectation, format));
         if let Some(place) = place {
             (0..=skipped + place).for_each(|_| self.drop_first());
         }
@@ -122,12 +122,12 @@ impl ReceivedFrames {
 }
 
 impl ReceivedFrame {
-    fn meets(&self, wanted: &Expectation, format: WireFormat<'_>) -> bool {
-        if !self.names.contains(&wanted.name) {
+    fn meets(&self, expectation: &Expectation, format: WireFormat<'_>) -> bool {
+        if !self.names.contains(&expectation.name) {
             return false;
         }
-        let value = if wanted.conditions.is_empty() { None } else { self.value(format) };
-        wanted.conditions.iter().all(|condition| condition.holds(&self.message, value.as_ref()))
+        let value = if expectation.conditions.is_empty() { None } else { self.value(format) };
+        expectation.conditions.iter().all(|condition| condition.holds(&self.message, value.as_ref()))
     }
 
     /// The arguments of a packet as an object, or the value of a message in JSON or MessagePack.
@@ -203,15 +203,15 @@ mod tests {
     #[test]
     fn an_expectation_takes_the_frames_up_to_its_own_and_looks_at_each_once() {
         let format = WireFormat { dialect: None, json: false };
-        let wanted =
+        let expectation =
             |name: &str| Expectation { name: name.to_owned(), conditions: Vec::new(), text: name.to_owned() };
         let (mut received, mut checked) = (ReceivedFrames::default(), 0);
         received.frames.extend(["a", "b", "a"].map(|name| stored(&[name], b"")));
-        assert!(!received.take(&wanted("c"), format, &mut checked));
+        assert!(!received.take(&expectation("c"), format, &mut checked));
         assert_eq!((checked, received.frames.len()), (3, 3));
-        assert!(received.take(&wanted("b"), format, &mut 0));
+        assert!(received.take(&expectation("b"), format, &mut 0));
         assert_eq!((received.first, received.frames.len()), (2, 1));
-        assert!(!received.take(&wanted("b"), format, &mut 0));
-        assert!(received.take(&wanted("a"), format, &mut 0));
+        assert!(!received.take(&expectation("b"), format, &mut 0));
+        assert!(received.take(&expectation("a"), format, &mut 0));
     }
 }

@@ -51,7 +51,7 @@ impl Selection<'_> {
 
     /// Whether the item of a connection is shown.
     pub fn admits(&self, item: &Explanation<'_>, client: usize) -> bool {
-        self.packet.is_none_or(|wanted| item.names().iter().any(|name| name == wanted))
+        self.packet.is_none_or(|packet| item.names().iter().any(|name| name == packet))
             && self.filter.is_none_or(|filter| filter.matches(item, client as u64))
     }
 
@@ -74,7 +74,7 @@ pub fn run(
     capture: &Capture<'_>,
     codes: &PacketTables,
     choice: DialectChoice<'_>,
-    wanted: &ShowOptions<'_>,
+    options: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
     let unread = capture.unread().map(|words| capture_walk::with_links(words, capture));
     if let Some(words) = &unread
@@ -86,31 +86,31 @@ pub fn run(
     let connections = capture.connections();
     let datagrams = capture_walk::datagrams(capture);
     let names = names(capture, &connections);
-    if let Some(filter) = wanted.received {
+    if let Some(filter) = options.received {
         let mut table = ReceivedTable::new(filter.clone(), codes)?;
-        let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, Detail::Tree));
+        let (captured, scope) = ((&connections[..], &datagrams[..]), (options.client, Detail::Tree));
         let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| table.add(&found));
         table.finish();
-        if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
+        if let (Some(client), true) = (options.client, tallies.is_empty()) {
             return Err(no_connection(client));
         }
         let note = table.incomplete(&tallies).into_iter().chain(capture_walk::truncation_note(capture));
         note.for_each(|note| print_error(&note));
-        print(&table.print(begin_ns, wanted.form == OutputFormat::Json)?);
+        print(&table.print(begin_ns, options.form == OutputFormat::Json)?);
         return Ok(());
     }
-    let is_plain = wanted.form != OutputFormat::Json && wanted.selection.is_everything();
+    let is_plain = options.form != OutputFormat::Json && options.selection.is_everything();
     if is_plain {
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
         print(&heading(capture, connections.len(), &notes));
     }
     let (mut is_silent, mut has_begun, mut lines) = (true, false, String::new());
     // A filter compares fields, which only a tree has.
-    let is_brief = wanted.form == OutputFormat::Line && wanted.selection.filter.is_none();
+    let is_brief = options.form == OutputFormat::Line && options.selection.filter.is_none();
     let detail = if is_brief { Detail::Line } else { Detail::Tree };
-    let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, detail));
+    let (captured, scope) = ((&connections[..], &datagrams[..]), (options.client, detail));
     let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| {
-        let text = format_item(&found, (capture, &names), begin_ns, wanted);
+        let text = format_item(&found, (capture, &names), begin_ns, options);
         is_silent &= text.is_empty();
         lines.push_str(&text);
         // The first lines are printed at once.
@@ -119,14 +119,14 @@ pub fn run(
         }
     });
     print(&lines);
-    if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
+    if let (Some(client), true) = (options.client, tallies.is_empty()) {
         return Err(no_connection(client));
     }
     if is_plain {
         print(&table(&tallies));
     }
-    let is_missing = is_silent && !wanted.selection.is_everything();
-    let missed = is_missing.then(|| wanted.selection.missing("packet or frame", "capture"));
+    let is_missing = is_silent && !options.selection.is_everything();
+    let missed = is_missing.then(|| options.selection.missing("packet or frame", "capture"));
     let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::truncation_note(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
@@ -167,16 +167,16 @@ fn format_item(
     found: &CaptureItem<'_>,
     (capture, names): (&Capture<'_>, &Names<'_>),
     begin_ns: u64,
-    wanted: &ShowOptions<'_>,
+    options: &ShowOptions<'_>,
 ) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
     let note = proxy_note(capture, *packet);
-    if wanted.form == OutputFormat::Json {
+    if options.form == OutputFormat::Json {
         let rest = match what {
-            CaptureItemKind::Item(item) if wanted.selection.admits(item, *client) => {
+            CaptureItemKind::Item(item) if options.selection.admits(item, *client) => {
                 with_note(item, &note.unwrap_or_default())
             }
-            CaptureItemKind::Gap(side, bytes) if wanted.selection.is_everything() => {
+            CaptureItemKind::Gap(side, bytes) if options.selection.is_everything() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
             _ => return String::new(),
@@ -186,26 +186,26 @@ fn format_item(
     let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
     let at = format!("{packet:>8}{seconds:>12.6}  {client:<6}");
     match what {
-        CaptureItemKind::Item(item) if !wanted.selection.admits(item, *client) => String::new(),
-        CaptureItemKind::Item(item) if wanted.form == OutputFormat::Full => {
+        CaptureItemKind::Item(item) if !options.selection.admits(item, *client) => String::new(),
+        CaptureItemKind::Item(item) if options.form == OutputFormat::Full => {
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
             let note = note.unwrap_or_default();
             let received = note.explain_received(item).map_or_else(String::new, |received| {
-                format!("\nreceived by the proxy instead: {}", received.painted(wanted.paint))
+                format!("\nreceived by the proxy instead: {}", received.painted(options.paint))
             });
             let mark = note.mark.map_or_else(String::new, |mark| format!("[{}] ", mark.comment()));
-            format!("\n{place}{mark}{}{received}", item.painted(wanted.paint))
+            format!("\n{place}{mark}{}{received}", item.painted(options.paint))
         }
         CaptureItemKind::Item(item) => {
             let note = note.unwrap_or_default();
             let mark = note.mark.map_or_else(String::new, |mark| format!(" [{}]", mark.comment()));
             let received = note.explain_received(item).map(|received| received.to_string());
-            let lines = item.one_line(wanted.paint);
+            let lines = item.one_line(options.paint);
             let lines = lines.lines().map(|line| format!("{at}  {line}{mark}\n"));
             let received = received.iter().flat_map(|lines| lines.lines());
             lines.chain(received.map(|line| format!("{:30}received: {line}\n", ""))).collect()
         }
-        _ if !wanted.selection.is_everything() => String::new(),
+        _ if !options.selection.is_everything() => String::new(),
         CaptureItemKind::Begin { guess, client: address, server, is_whole } => {
             let name = names.get(client - 1).copied().flatten();
             let name = name.map(|name| format!(" {name:?}")).unwrap_or_default();

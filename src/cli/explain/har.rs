@@ -23,7 +23,7 @@ pub fn run(
     contents: &[u8],
     codes: &PacketTables,
     choice: DialectChoice<'_>,
-    wanted: &ShowOptions<'_>,
+    options: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
     let connections = har::read(contents)?;
     let mut conversations: Vec<Conversation<'_>> = connections
@@ -38,12 +38,12 @@ pub fn run(
         order.extend(connection.messages.iter().enumerate().map(|(at, message)| (message.at_ns, client, at)));
     }
     order.sort_unstable();
-    let is_plain = wanted.form != OutputFormat::Json && wanted.selection.is_everything();
+    let is_plain = options.form != OutputFormat::Json && options.selection.is_everything();
     if is_plain {
         print(&heading(&connections, order.len()));
     }
     let begin_ns = order.first().map_or(0, |(at_ns, ..)| *at_ns);
-    let is_wanted = |client: usize| wanted.client.is_none_or(|wanted| wanted == client);
+    let is_wanted = |client: usize| options.client.is_none_or(|only| only == client);
     let mut is_silent = true;
     for (number, (at_ns, client, at)) in (1..).zip(order) {
         if !is_wanted(client + 1) {
@@ -51,16 +51,16 @@ pub fn run(
         }
         let place = MessagePlace { number, at_ns, begin_ns, client: client + 1 };
         let text =
-            place.format(&mut conversations[client], &connections[client].messages[at].message, wanted);
+            place.format(&mut conversations[client], &connections[client].messages[at].message, options);
         is_silent &= text.is_empty();
         print(&text);
     }
-    match wanted.client {
+    match options.client {
         Some(client) if client == 0 || client > connections.len() => {
             Err(format!("there is no connection {client} in this HAR file"))
         }
-        _ if is_silent && !wanted.selection.is_everything() => {
-            Err(wanted.selection.missing("packet or message", "HAR file"))
+        _ if is_silent && !options.selection.is_everything() => {
+            Err(options.selection.missing("packet or message", "HAR file"))
         }
         _ => Ok(()),
     }
@@ -105,13 +105,13 @@ impl MessagePlace {
         &self,
         conversation: &mut Conversation<'_>,
         message: &Result<InputMessage, String>,
-        wanted: &ShowOptions<'_>,
+        options: &ShowOptions<'_>,
     ) -> String {
         let MessagePlace { number, at_ns, begin_ns, client } = *self;
         let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
         let message = match message {
             Ok(message) => message,
-            Err(_) if !wanted.selection.is_everything() || wanted.form == OutputFormat::Json => {
+            Err(_) if !options.selection.is_everything() || options.form == OutputFormat::Json => {
                 return String::new();
             }
             Err(reason) => {
@@ -121,10 +121,10 @@ impl MessagePlace {
         };
         let from = message.from.unwrap_or(Side::Client);
         let item = conversation.explain_message(from, message.opcode, &message.payload);
-        if !wanted.selection.admits(&item, client) {
+        if !options.selection.admits(&item, client) {
             return String::new();
         }
-        match wanted.form {
+        match options.form {
             OutputFormat::Json => {
                 format!(
                     "{{\"client\":{client},\"message\":{number},\"at_ns\":{at_ns},{}\n",
@@ -133,10 +133,10 @@ impl MessagePlace {
             }
             OutputFormat::Full => {
                 let place = format!("message {number}, {seconds:.6} s, client {client}: ");
-                format!("\n{place}{}", item.painted(wanted.paint))
+                format!("\n{place}{}", item.painted(options.paint))
             }
             OutputFormat::Line => {
-                let line = item.one_line(wanted.paint);
+                let line = item.one_line(options.paint);
                 format!("{number:>8}{seconds:>12.6}  {client:<6}  {line}")
             }
         }

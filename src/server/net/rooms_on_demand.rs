@@ -125,12 +125,14 @@ pub fn join_or_create(
 pub fn join_any_or_create(
     host: &Arc<ServerState>,
     game: &GameInfo,
-    wanted: &RoomConditions,
+    conditions: &RoomConditions,
     creator: AddressPrefix,
     admit: impl FnOnce() -> Result<(), Refusal>,
 ) -> Result<JoinedRoom, Refusal> {
     let none = || Refusal::from_rule(503, NO_ROOM_FITS);
-    if let AnyRoom::Entered(room, permit) = host.rooms.enter_any(game.name, wanted, None).map_err(refused)? {
+    if let AnyRoom::Entered(room, permit) =
+        host.rooms.enter_any(game.name, conditions, None).map_err(refused)?
+    {
         return Ok((room, Some(permit)));
     }
     if host.config.rooms_on_demand == 0 || host.room().handle.game.name != game.name {
@@ -140,12 +142,12 @@ pub fn join_any_or_create(
     loop {
         let name = new_name();
         let new_room = Some((&*name, creator, room_limits(host)));
-        match host.rooms.enter_any(game.name, wanted, new_room).map_err(refused)? {
+        match host.rooms.enter_any(game.name, conditions, new_room).map_err(refused)? {
             AnyRoom::Entered(room, permit) => return Ok((room, Some(permit))),
             AnyRoom::Reserved(reservation) => {
                 let lease = acquisition::acquire_unnamed(host, &name)?;
-                let wanted = wanted.clone();
-                return create(host, NewRoom { reservation, creator, wanted, lease });
+                let conditions = conditions.clone();
+                return create(host, NewRoom { reservation, creator, conditions, lease });
             }
             // A room has this name.
             AnyRoom::None => {}
@@ -169,7 +171,7 @@ pub struct NewRoom<'a> {
     /// Address prefix of the client that requests the room.
     pub creator: AddressPrefix,
     /// Conditions that the room must meet.
-    pub wanted: RoomConditions,
+    pub conditions: RoomConditions,
     /// The lease of the room, in a cluster.
     pub lease: Option<RoomLease>,
 }
@@ -177,7 +179,7 @@ pub struct NewRoom<'a> {
 impl NewRoom<'_> {
     /// A room without conditions and without a lease.
     pub fn new(reservation: RoomReservation<'_>, creator: AddressPrefix) -> NewRoom<'_> {
-        NewRoom { reservation, creator, wanted: RoomConditions::default(), lease: None }
+        NewRoom { reservation, creator, conditions: RoomConditions::default(), lease: None }
     }
 }
 
@@ -216,13 +218,13 @@ pub fn create(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, R
 }
 
 fn create_reserved(host: &Arc<ServerState>, new: NewRoom<'_>) -> Result<JoinedRoom, Refusal> {
-    let NewRoom { reservation, creator, wanted, lease } = new;
+    let NewRoom { reservation, creator, conditions, lease } = new;
     if !is_recovery(host, reservation.path_name()) {
         let taken = host.address_limits().take(creator, LimitedAction::Room, host.now());
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
     }
     let mut core = new_core(host, &reservation, lease)?;
-    if !wanted.fit(&core.handle().properties.get()) {
+    if !conditions.fit(&core.handle().properties.get()) {
         return Err(Refusal::from_rule(503, NO_ROOM_FITS));
     }
     let seed = core.handle().identity.seed;

@@ -140,7 +140,7 @@ struct ResumeTest<'a> {
     to: SocketAddr,
     dialect: Arc<Dialect>,
     clients: Vec<ResumingClient>,
-    done: ResumeReport,
+    report: ResumeReport,
 }
 
 /// Runs the plan.
@@ -154,19 +154,19 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
         to: client::check_local(&plan.url)?,
         dialect: native(),
         clients: (0..plan.count).map(client).collect(),
-        done: ResumeReport::default(),
+        report: ResumeReport::default(),
     };
     for index in 0..plan.count {
         crowd.connect(index, true)?;
         crowd.poll_all()?;
     }
     crowd.poll_until(Instant::now() + COMING_TIME, ResumeTest::are_settled)?;
-    crowd.done.came = crowd.clients.iter().filter(|client| client.player.is_some()).count();
+    crowd.report.came = crowd.clients.iter().filter(|client| client.player.is_some()).count();
     let began = Instant::now();
     while began.elapsed() < plan.time {
         let due = (f64::from(plan.per_second) * began.elapsed().as_secs_f64()) as u64;
-        while crowd.done.returns < due && crowd.is_next_settled() {
-            crowd.drop_and_resume(crowd.done.returns as usize)?;
+        while crowd.report.returns < due && crowd.is_next_settled() {
+            crowd.drop_and_resume(crowd.report.returns as usize)?;
         }
         crowd.poll_all()?;
     }
@@ -205,14 +205,14 @@ impl ResumeTest<'_> {
                 }
             }
         }
-        self.done.returns += 1;
+        self.report.returns += 1;
         self.connect(index, false)
     }
 
     /// Whether the next client in turn has the result of its last attempt. The test waits for this
     /// result before it drops the connection.
     fn is_next_settled(&self) -> bool {
-        let next = &self.clients[self.done.returns as usize % self.plan.count];
+        let next = &self.clients[self.report.returns as usize % self.plan.count];
         next.line.as_ref().is_none_or(|line| line.is_settled)
     }
 
@@ -235,15 +235,15 @@ impl ResumeTest<'_> {
         for client in &mut self.clients {
             let ResumingClient { player, line: Some(line), .. } = client else { continue };
             if ready.next().is_some_and(|ready| ready.is_ready()) {
-                line.receive(player, &self.dialect, &mut self.done);
+                line.receive(player, &self.dialect, &mut self.report);
             }
             if let Err(unread) = line.flush() {
-                line.give_up(&unread.to_string(), &mut self.done);
+                line.give_up(&unread.to_string(), &mut self.report);
                 client.line = None;
                 continue;
             }
             if !line.is_settled && line.since.elapsed() > PLAYER_TIMEOUT {
-                line.give_up("no answer", &mut self.done);
+                line.give_up("no answer", &mut self.report);
             }
         }
         Ok(())
@@ -253,13 +253,13 @@ impl ResumeTest<'_> {
     fn end(mut self) -> io::Result<ResumeReport> {
         let players: Vec<u16> = self.clients.iter().filter_map(|client| client.player).collect();
         let distinct: BTreeSet<u16> = players.iter().copied().collect();
-        self.done.duplicates = players.len() - distinct.len();
+        self.report.duplicates = players.len() - distinct.len();
         for line in self.clients.iter_mut().filter_map(|client| client.line.as_mut()) {
             line.is_settled = true;
             line.connection.close();
         }
         self.poll_all()?;
-        Ok(self.done)
+        Ok(self.report)
     }
 }
 
@@ -270,16 +270,16 @@ impl TestConnection {
         self.unsent.write_to(&self.stream)
     }
 
-    fn give_up(&mut self, reason: &str, done: &mut ResumeReport) {
+    fn give_up(&mut self, reason: &str, report: &mut ResumeReport) {
         if !std::mem::replace(&mut self.is_settled, true) && !self.is_first {
-            done.unanswered.push(reason.to_owned());
+            report.unanswered.push(reason.to_owned());
         }
     }
 
     /// Reads and processes the bytes that have arrived. `player` is the client's player.
-    fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut ResumeReport) {
+    fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, report: &mut ResumeReport) {
         if let Err(error) = client::read(&self.stream, &mut self.connection) {
-            return self.give_up(&error.kind().to_string(), done);
+            return self.give_up(&error.kind().to_string(), report);
         }
         loop {
             let received = match self.connection.next_event() {
@@ -288,15 +288,15 @@ impl TestConnection {
                 Ok(Some(ClientEvent::Binary(message))) => {
                     match dialect.decode(Direction::ToClient, message) {
                         Ok(packet) if packet.row.name == "died" => {
-                            done.died += 1;
+                            report.died += 1;
                             Some(ClientPacket::EnterGame { name: None, skin: None, moofoll: false })
                         }
                         Ok(packet) if packet.row.name == "spawned" && !self.is_settled => {
                             let now = packet.integer("player");
                             self.is_settled = true;
                             match player {
-                                Some(_) if *player == now => done.same.push(self.since.elapsed()),
-                                Some(_) => done.lost += 1,
+                                Some(_) if *player == now => report.same.push(self.since.elapsed()),
+                                Some(_) => report.lost += 1,
                                 None => *player = now,
                             }
                             None
@@ -306,11 +306,11 @@ impl TestConnection {
                 }
                 Ok(Some(ClientEvent::Closed { reason, .. })) => {
                     let reason = reason.to_string();
-                    return self.give_up(&reason, done);
+                    return self.give_up(&reason, report);
                 }
-                Ok(Some(ClientEvent::Ended)) => return self.give_up("end without a close frame", done),
+                Ok(Some(ClientEvent::Ended)) => return self.give_up("end without a close frame", report),
                 Ok(Some(_)) => None,
-                Err(error) => return self.give_up(&error.to_string(), done),
+                Err(error) => return self.give_up(&error.to_string(), report),
             };
             received.iter().for_each(|packet| self.connection.send_binary(&packet.encode(dialect)));
         }

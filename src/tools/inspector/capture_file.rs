@@ -350,8 +350,8 @@ impl CaptureFile {
     }
 
     /// Sets the scope and the filter of the list.
-    pub fn filter(&mut self, wish: &ListRequest) {
-        self.list.apply(wish);
+    pub fn filter(&mut self, request: &ListRequest) {
+        self.list.apply(request);
     }
 
     /// The progress of reading, the notes, and the known connections, as JSON.

@@ -139,7 +139,7 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
 /// Tests an entry without its explanation.
 fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     match &part.test {
-        Test::Named(wanted) => {
+        Test::Named(expected) => {
             let datagram = entry.datagram.as_deref();
             let fate = datagram.and_then(|datagram| datagram.fate.name());
             let held = datagram.and_then(|datagram| datagram.wait_us()).map(|_| HELD);
@@ -148,7 +148,7 @@ fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bo
             let packets = packets.filter_map(|(packet, _)| names.name(*packet));
             own.into_iter().flatten().chain(packets).any(|name| {
                 let name = name.to_lowercase();
-                wanted.iter().any(|word| match word.strip_prefix(EXACT) {
+                expected.iter().any(|word| match word.strip_prefix(EXACT) {
                     Some(word) => name == word,
                     None => name.contains(word),
                 })
@@ -167,15 +167,9 @@ fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bo
 fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut TermStats) -> bool {
     let Some(frame) = explained.frames.first() else { return false };
     match test {
-        Test::Field(path, operator, wanted) => {
-            let mut look = FieldSearch {
-                path,
-                operator: *operator,
-                expected: wanted,
-                holds: false,
-                is_present: false,
-                tally,
-            };
+        Test::Field(path, operator, expected) => {
+            let mut look =
+                FieldSearch { path, operator: *operator, expected, holds: false, is_present: false, tally };
             look.walk(&frame.tree, &mut Vec::new());
             if let Some(whole) = &frame.message {
                 look.walk(&whole.tree, &mut Vec::new());
@@ -210,15 +204,15 @@ fn contains(all: &[u8], part: &[u8]) -> bool {
     all.len() >= part.len() && all.windows(part.len()).any(|window| window == part)
 }
 
-fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
+fn compare(operator: Operator, number: f64, expected: f64) -> bool {
     match operator {
-        Operator::Equal => number == wanted,
-        Operator::NotEqual => number != wanted,
-        Operator::Less => number < wanted,
-        Operator::AtMost => number <= wanted,
-        Operator::Greater => number > wanted,
-        Operator::AtLeast => number >= wanted,
-        Operator::Contains => number.to_string().contains(&wanted.to_string()),
+        Operator::Equal => number == expected,
+        Operator::NotEqual => number != expected,
+        Operator::Less => number < expected,
+        Operator::AtMost => number <= expected,
+        Operator::Greater => number > expected,
+        Operator::AtLeast => number >= expected,
+        Operator::Contains => number.to_string().contains(&expected.to_string()),
     }
 }
 
@@ -252,23 +246,23 @@ impl FieldSearch<'_> {
         let Some((last, before)) = self.path.split_last() else { return false };
         let mut above = above.iter();
         name.eq_ignore_ascii_case(last)
-            && before.iter().all(|wanted| above.any(|name| name.eq_ignore_ascii_case(wanted)))
+            && before.iter().all(|expected| above.any(|name| name.eq_ignore_ascii_case(expected)))
     }
 
     fn judge(&mut self, node: &Node) -> bool {
         match self.expected {
-            ExpectedValue::Number(wanted, unit) => {
+            ExpectedValue::Number(expected, unit) => {
                 let Some(number) = number(node, *unit) else { return self.operator == Operator::NotEqual };
                 let (min, max) = self.tally.range.unwrap_or((number, number));
                 self.tally.range = Some((min.min(number), max.max(number)));
-                compare(self.operator, number, *wanted)
+                compare(self.operator, number, *expected)
             }
-            ExpectedValue::Text(wanted) => {
+            ExpectedValue::Text(expected) => {
                 let raw = node.raw.as_ref().and_then(|raw| raw.as_str()).unwrap_or(&node.value);
-                let is = raw == wanted || node.value.split(", ").any(|part| part == wanted);
+                let is = raw == expected || node.value.split(", ").any(|part| part == expected);
                 match self.operator {
                     Operator::NotEqual => !is,
-                    Operator::Contains => raw.to_lowercase().contains(&wanted.to_lowercase()),
+                    Operator::Contains => raw.to_lowercase().contains(&expected.to_lowercase()),
                     _ => is,
                 }
             }

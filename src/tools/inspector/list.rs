@@ -61,15 +61,15 @@ impl ListRequest {
     ///
     /// # Errors
     /// The syntax error of the filter.
-    pub fn read(wish: &Json) -> Result<ListRequest, FilterError> {
-        let from = match wish["from"].as_str() {
+    pub fn read(request: &Json) -> Result<ListRequest, FilterError> {
+        let from = match request["from"].as_str() {
             Some("client") => Some(Side::Client),
             Some("server") => Some(Side::Server),
             _ => None,
         };
-        let client = wish["client"].as_u64().and_then(|client| u32::try_from(client).ok());
-        let is_hiding_automatic = wish["automatic"].as_bool() == Some(false);
-        let filter = Filter::parse(wish["text"].as_str().unwrap_or_default())?;
+        let client = request["client"].as_u64().and_then(|client| u32::try_from(client).ok());
+        let is_hiding_automatic = request["automatic"].as_bool() == Some(false);
+        let filter = Filter::parse(request["text"].as_str().unwrap_or_default())?;
         Ok(ListRequest { scope: Scope { client, from, is_hiding_automatic }, filter })
     }
 }
@@ -148,9 +148,9 @@ impl FrameList {
     }
 
     /// Sets the scope and the filter, and tests the entries again.
-    pub fn apply(&mut self, wish: &ListRequest) {
-        self.scope = wish.scope.clone();
-        self.matcher = FilterMatcher::new(wish.filter.clone());
+    pub fn apply(&mut self, request: &ListRequest) {
+        self.scope = request.scope.clone();
+        self.matcher = FilterMatcher::new(request.filter.clone());
         self.visible.clear();
         (self.judged, self.hidden) = (0, [0; 2]);
         while self.judged < self.entries.len() && !self.needs_explanation() {

@@ -406,11 +406,11 @@ impl Inspector {
     }
 
     /// Sets the scope and the filter of the list.
-    pub fn filter(&mut self, wish: ListRequest) {
+    pub fn filter(&mut self, request: ListRequest) {
         if let Some(list) = self.list_mut() {
-            list.apply(&wish);
+            list.apply(&request);
         }
-        self.request = wish;
+        self.request = request;
     }
 
     /// Tests stored frames against the filter, until about `bytes` bytes were explained. Returns

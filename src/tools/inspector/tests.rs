@@ -247,9 +247,9 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
         &mut inspector,
         [client(&moves(5000)), client(&moves(9000)), client(&masked(Opcode::Ping, b"a"))],
     );
-    let wish =
+    let request =
         |text: &str| ListRequest::read(&json!({ "text": text, "automatic": false })).expect("a filter");
-    inspector.filter(wish("move.direction > 7000"));
+    inspector.filter(request("move.direction > 7000"));
     let reply = receive(&mut inspector, [client(&moves(9001))]);
     assert_eq!(reply["frames"].as_array().map(Vec::len), Some(1));
     while inspector.advance(1) {}
@@ -261,7 +261,7 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
         (list.visible_index(4), list.visible_index(6), list.visible_index(5), list.visible_index(9)),
         (0, 1, -2, -3)
     );
-    inspector.filter(wish("direction > 9999"));
+    inspector.filter(request("direction > 9999"));
     while inspector.advance(1) {}
     let why = inspector.list().expect("a list").count()["why"].as_str().unwrap_or_default().to_owned();
     let words = "1 frame of ping and pong is hidden. No frame matches `direction > 9999`; 2 frames have no field direction";
@@ -276,8 +276,8 @@ fn the_frames_of_a_client_outlast_those_of_the_server_and_nothing_dropped_counts
     let pressed =
         masked(Opcode::Binary, &packet("move", &[1.into(), crate::packet::Value::Nil, 5000.into()]));
     receive(&mut inspector, [client(&pressed)]);
-    let wish = json!({ "text": "move", "from": "client", "automatic": true });
-    inspector.filter(ListRequest::read(&wish).expect("a filter"));
+    let request = json!({ "text": "move", "from": "client", "automatic": true });
+    inspector.filter(ListRequest::read(&request).expect("a filter"));
     for _ in 0..limits::INSPECTOR_FRAMES + 100 {
         receive(&mut inspector, [server(&[0x82, 0x00])]);
     }

@@ -117,10 +117,10 @@ mod cases {
     }
 
     fn read(bytes: &[u8], piece: usize) -> Playback {
-        let mut watch = Playback::new(vec![Moo::INFO]);
-        bytes.chunks(piece).for_each(|piece| watch.feed(piece));
-        watch.finish();
-        watch
+        let mut playback = Playback::new(vec![Moo::INFO]);
+        bytes.chunks(piece).for_each(|piece| playback.feed(piece));
+        playback.finish();
+        playback
     }
 
     fn native() -> Arc<Dialect> {
@@ -139,8 +139,8 @@ mod cases {
         panic!("the seek to {tick} does not end");
     }
 
-    fn opened<'a>(watch: &'a mut Playback, room: &str) -> &'a mut RoomPlayback {
-        let show = watch.room_playback(room).expect("a room");
+    fn opened<'a>(playback: &'a mut Playback, room: &str) -> &'a mut RoomPlayback {
+        let show = playback.room_playback(room).expect("a room");
         show.open(&native()).expect("it opens");
         show
     }
@@ -148,9 +148,9 @@ mod cases {
     #[test]
     fn a_seek_to_any_tick_has_the_checksum_of_a_run_to_it_also_before_the_index_is_there() {
         let (checksums, records) = played("", 1, 0);
-        let mut watch = read(&file(&[records]), 1000);
-        assert_eq!((watch.end(), watch.unavailable_reason()), (Some(&FileEnd::Whole), None));
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), 1000);
+        assert_eq!((playback.end(), playback.unavailable_reason()), (Some(&FileEnd::Whole), None));
+        let show = opened(&mut playback, "");
         assert_eq!((show.first(), show.last(), show.tick()), (0, TICKS, None));
         for (tick, slice) in
             [(1, 1), (650, 7), (2, 3), (149, 50), (150, 50), (151, 1), (TICKS, 1000), (333, 9)]
@@ -185,8 +185,8 @@ mod cases {
     #[test]
     fn play_runs_on_from_a_seek_and_ends_at_the_last_tick() {
         let (checksums, records) = played("", 4, 0);
-        let mut watch = read(&file(&[records]), usize::MAX);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), usize::MAX);
+        let show = opened(&mut playback, "");
         let mut messages = Messages::default();
         assert_eq!(show.play(5, &mut messages), 0, "nothing is seen yet");
         seek(show, 100, 64);
@@ -212,13 +212,13 @@ mod cases {
         let (checksums, records) = played("", 2, 0);
         for bytes in [classic(&records), file(&[records])] {
             for piece in [1, 13, 4096, usize::MAX] {
-                let mut watch = read(&bytes, piece);
+                let mut playback = read(&bytes, piece);
                 assert_eq!(
-                    (watch.end(), watch.bytes()),
+                    (playback.end(), playback.bytes()),
                     (Some(&FileEnd::Whole), bytes.len()),
                     "pieces of {piece}"
                 );
-                let show = opened(&mut watch, "");
+                let show = opened(&mut playback, "");
                 seek(show, 500, 100);
                 assert_eq!(show.checksum(), Some(checksums[500]));
             }
@@ -229,17 +229,17 @@ mod cases {
     fn it_is_watched_while_the_rest_is_still_to_come() {
         let (checksums, records) = played("", 3, 0);
         let bytes = file(&[records]);
-        let mut watch = Playback::new(vec![Moo::INFO]);
+        let mut playback = Playback::new(vec![Moo::INFO]);
         let half = bytes.len() / 2;
-        watch.feed(&bytes[..half]);
-        let show = opened(&mut watch, "");
+        playback.feed(&bytes[..half]);
+        let show = opened(&mut playback, "");
         let early = show.last();
         assert!((100..TICKS).contains(&early), "{early}");
         seek(show, TICKS, 50);
         assert_eq!((show.tick(), show.checksum()), (Some(early), Some(checksums[early as usize])));
-        watch.feed(&bytes[half..]);
-        watch.finish();
-        let show = watch.room_playback("").expect("the room");
+        playback.feed(&bytes[half..]);
+        playback.finish();
+        let show = playback.room_playback("").expect("the room");
         seek(show, TICKS, 50);
         assert_eq!((show.tick(), show.checksum()), (Some(TICKS), checksums.last().copied()));
     }
@@ -252,26 +252,26 @@ mod cases {
         let mut tick = Vec::new();
         world_record::encode(&mut tick, "other", &WorldRecord::Tick { checksum: 0, frame: &[0, 0, 0, 0, 0] });
         let bytes = file(&[first.1, second.1, vec![(0, other), (1, tick)]]);
-        let mut watch = read(&bytes, 10_000);
-        assert_eq!(watch.rooms().keys().collect::<Vec<_>>(), ["", "arena", "other"]);
-        let PlaybackRoom::Failed(why) = &watch.rooms()["other"] else { panic!("no such game is here") };
+        let mut playback = read(&bytes, 10_000);
+        assert_eq!(playback.rooms().keys().collect::<Vec<_>>(), ["", "arena", "other"]);
+        let PlaybackRoom::Failed(why) = &playback.rooms()["other"] else { panic!("no such game is here") };
         assert!(why.raw().contains("not the snapshot of the world before them"), "{why}");
         for (room, checksums, begins) in [("", first.0, 0), ("arena", second.0, 250)] {
-            let show = opened(&mut watch, room);
+            let show = opened(&mut playback, room);
             assert_eq!((show.first(), show.last()), (begins, TICKS), "{room}");
             for tick in [begins + 1, 600] {
                 seek(show, tick, 40);
                 assert_eq!(show.checksum(), Some(checksums[tick as usize]), "{room}, tick {tick}");
             }
         }
-        assert!(watch.room_playback("other").is_none() && watch.room_playback("none").is_none());
+        assert!(playback.room_playback("other").is_none() && playback.room_playback("none").is_none());
     }
 
     #[test]
     fn joins_and_leaves_are_marked_and_players_listed_with_the_names_of_that_moment() {
         let (_, records) = played("", 1, 0);
-        let mut watch = read(&file(&[records]), 9_999);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), 9_999);
+        let show = opened(&mut playback, "");
         let marks: Vec<_> =
             show.marks().iter().map(|mark| (mark.tick, mark.kind, mark.name.as_str())).collect();
         let expected =
@@ -284,8 +284,8 @@ mod cases {
         }
         // The name of a player from before the recording is in the snapshot.
         let (_, late) = played("", 1, 250);
-        let mut watch = read(&file(&[late]), 9_999);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[late]), 9_999);
+        let show = opened(&mut playback, "");
         seek(show, 300, 100);
         assert_eq!(show.players().len(), 2);
     }
@@ -293,8 +293,8 @@ mod cases {
     #[test]
     fn a_followed_player_is_the_one_that_the_client_spectates() {
         let (_, records) = played("", 1, 0);
-        let mut watch = read(&file(&[records]), 9_999);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), 9_999);
+        let show = opened(&mut playback, "");
         let watching = |messages: &[Vec<u8>]| {
             let dialect = native();
             let packets = messages
@@ -321,8 +321,8 @@ mod cases {
             record.clear();
             world_record::encode(record, "", &WorldRecord::Tick { checksum: wrong, frame: &frame });
         }
-        let mut watch = read(&file(&[records]), 9_999);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), 9_999);
+        let show = opened(&mut playback, "");
         seek(show, 200, 30);
         assert_eq!(show.differs(), None, "not there yet");
         while show.work(64, &mut Messages::default()).more {}
@@ -343,16 +343,16 @@ mod cases {
         let mut damaged = bytes.clone();
         damaged[cut..cut + 400].fill(0xff);
         for (file, is_cut) in [(&bytes[..cut], true), (&damaged[..], false)] {
-            let mut watch = read(file, 5_000);
-            match watch.end() {
+            let mut playback = read(file, 5_000);
+            match playback.end() {
                 Some(FileEnd::Truncated(at)) => {
                     assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}")
                 }
                 Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }
-            assert_eq!(watch.unavailable_reason(), None);
-            let show = opened(&mut watch, "");
+            assert_eq!(playback.unavailable_reason(), None);
+            let show = opened(&mut playback, "");
             let last = show.last();
             assert!((100..TICKS).contains(&last), "{last}");
             seek(show, TICKS, 100);
@@ -366,16 +366,16 @@ mod cases {
         let mut lost = Vec::new();
         world_record::encode(&mut lost, "", &WorldRecord::Lost { messages: 3, bytes: 70, since_tick: 200 });
         records.insert(records.iter().position(|(tick, _)| *tick == 200).expect("a tick"), (200, lost));
-        let mut watch = read(&file(&[records]), 9_999);
-        let show = opened(&mut watch, "");
+        let mut playback = read(&file(&[records]), 9_999);
+        let show = opened(&mut playback, "");
         assert_eq!(
             (show.last(), show.ended()),
             (200, Some("the capture lacks 3 messages (70 bytes) since tick 200"))
         );
         let (_, records) = played("", 1, 0);
         let gap: Vec<_> = records.into_iter().filter(|(tick, _)| *tick != 300).collect();
-        let mut watch = read(&file(&[gap]), 9_999);
-        assert_eq!(opened(&mut watch, "").ended(), Some("tick 301 does not follow the previous tick"));
+        let mut playback = read(&file(&[gap]), 9_999);
+        assert_eq!(opened(&mut playback, "").ended(), Some("tick 301 does not follow the previous tick"));
     }
 
     #[test]
@@ -416,12 +416,12 @@ mod cases {
         let mut bytes = file(&[]);
         bytes.extend([6, 0, 0, 0]);
         bytes.extend((64 * 1024 * 1024_u32).to_le_bytes());
-        let mut watch = Playback::new(vec![Moo::INFO]);
-        watch.feed(&bytes);
+        let mut playback = Playback::new(vec![Moo::INFO]);
+        playback.feed(&bytes);
         for _ in 0..40 {
-            watch.feed(&vec![0; 1024 * 1024]);
-            assert!(watch.pending.len() <= limits::WATCH_BLOCK_BYTES, "{}", watch.pending.len());
+            playback.feed(&vec![0; 1024 * 1024]);
+            assert!(playback.pending.len() <= limits::WATCH_BLOCK_BYTES, "{}", playback.pending.len());
         }
-        assert!(matches!(watch.end(), Some(FileEnd::Damaged(_))), "{:?}", watch.end());
+        assert!(matches!(playback.end(), Some(FileEnd::Damaged(_))), "{:?}", playback.end());
     }
 }

@@ -69,12 +69,12 @@ pub fn list(host: &ServerState) -> String {
     bans.iter().map(|prefix| format!("{prefix}\n")).collect()
 }
 
-/// Stores what was `done`. An error does not undo it.
-fn store(host: &ServerState, prefix: AddressPrefix, is_banned: bool, done: String) -> CommandResult {
+/// Stores what was `summary`. An error does not undo it.
+fn store(host: &ServerState, prefix: AddressPrefix, is_banned: bool, summary: String) -> CommandResult {
     let stored = host.data().set_ban(prefix, is_banned);
-    let done = done + share(host);
-    stored.map_err(|why| server_data::note_error(&host.metrics, &why, &done))?;
-    Ok(done)
+    let summary = summary + share(host);
+    stored.map_err(|why| server_data::note_error(&host.metrics, &why, &summary))?;
+    Ok(summary)
 }
 
 fn prefix(text: &str) -> Result<AddressPrefix, No> {

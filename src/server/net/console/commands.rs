@@ -180,20 +180,20 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         let room = context.room.label();
         info!(from = %context.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, game_command)
-    {
-        (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
-        (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
-        (false, false, Some((.., run)), _) => run(context, rest),
-        (false, false, None, Some(command)) => context.game_command(command, rest),
-        (false, false, None, None) => Err(No::Usage(String::new())),
-    };
-    let done = done.map_err(|no| match no {
+    let result =
+        match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, game_command) {
+            (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
+            (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
+            (false, false, Some((.., run)), _) => run(context, rest),
+            (false, false, None, Some(command)) => context.game_command(command, rest),
+            (false, false, None, None) => Err(No::Usage(String::new())),
+        };
+    let result = result.map_err(|no| match no {
         No::Usage(expected) if expected.is_empty() => No::Usage(format!("usage: {usage}")),
         No::Usage(expected) => No::Usage(format!("usage: {usage}; {expected}")),
         No::Failed(reason) => No::Failed(reason),
     });
-    (name, done)
+    (name, result)
 }
 
 impl CommandContext<'_> {
@@ -225,16 +225,16 @@ impl CommandContext<'_> {
     }
 
     /// Queues a command for the world, which may reject it.
-    fn command(&self, action: EncodedAction, done: String) -> CommandResult {
+    fn command(&self, action: EncodedAction, summary: String) -> CommandResult {
         match self.query(|room| room.command(action))? {
-            Ok(()) => Ok(done),
+            Ok(()) => Ok(summary),
             Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
         }
     }
 
     fn game_command(&self, command: &OperatorCommand, rest: &str) -> CommandResult {
-        let (action, done) = (command.parse)(rest, &|text| self.find(text))?;
-        self.command(action, done)
+        let (action, summary) = (command.parse)(rest, &|text| self.find(text))?;
+        self.command(action, summary)
     }
 
     /// Returns the player with this number or name. Quoted text is always a name.
@@ -310,23 +310,23 @@ impl CommandContext<'_> {
     }
 
     fn notice(&self, rest: &str) -> CommandResult {
-        let (data, shown) = (self.host.data(), "the pages show no notice");
-        let (notice, done) = match rest {
+        let (data, no_notice) = (self.host.data(), "the pages show no notice");
+        let (notice, summary) = match rest {
             "" => {
                 return Ok(data
                     .notice()
-                    .map_or(shown.to_owned(), |notice| format!("the notice is: {notice}")));
+                    .map_or(no_notice.to_owned(), |notice| format!("the notice is: {notice}")));
             }
-            "off" => (None, shown.to_owned()),
+            "off" => (None, no_notice.to_owned()),
             text if text.chars().count() > limits::NOTICE_CHARS => {
                 return Err(No::Usage(format!("TEXT may have at most {} characters", limits::NOTICE_CHARS)));
             }
             text => (Some(text), format!("the pages show the notice: {text}")),
         };
         let stored = data.set_notice(notice);
-        let done = done + bans::share(self.host);
-        stored.map_err(|why| server_data::note_error(&self.host.metrics, &why, &done))?;
-        Ok(done)
+        let summary = summary + bans::share(self.host);
+        stored.map_err(|why| server_data::note_error(&self.host.metrics, &why, &summary))?;
+        Ok(summary)
     }
 
     fn save(&self) -> CommandResult {

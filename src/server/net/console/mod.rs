@@ -76,9 +76,9 @@ impl Console {
 
 /// Like [`Console::run`].
 pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
-    let done = execute(host, line, source)?;
-    let is_ok = done.is_ok();
-    let mut text = done.unwrap_or_else(|reason| format!("error: {reason}"));
+    let result = execute(host, line, source)?;
+    let is_ok = result.is_ok();
+    let mut text = result.unwrap_or_else(|reason| format!("error: {reason}"));
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -86,7 +86,7 @@ pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
 }
 
 fn execute(host: &ServerState, line: &str, source: Source) -> Option<Result<String, OperatorCommandError>> {
-    let (name, done) = match line.trim() {
+    let (name, result) = match line.trim() {
         _ if line.len() > limits::MAX_OPERATOR_LINE_BYTES => {
             let max = limits::MAX_OPERATOR_LINE_BYTES;
             ("unknown", Err(OperatorCommandError::Usage(format!("a line may have at most {max} bytes"))))
@@ -94,12 +94,12 @@ fn execute(host: &ServerState, line: &str, source: Source) -> Option<Result<Stri
         "" => return None,
         line => commands::execute(&CommandContext { host, room: host.room(), source }, line),
     };
-    if let Err(error) = &done {
+    if let Err(error) = &result {
         let reason = error.to_string();
         info!(from = %source, command = name, reason, "operator command failed");
     }
     let metrics = &host.metrics;
-    let family = if done.is_ok() { &metrics.operator_commands } else { &metrics.operator_commands_failed };
+    let family = if result.is_ok() { &metrics.operator_commands } else { &metrics.operator_commands_failed };
     Metrics::count(family, "command", name);
-    Some(done)
+    Some(result)
 }

@@ -64,9 +64,9 @@ pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number
         })),
         began: Instant::now(),
     };
-    let done = relay.run();
-    relay.finish(&done);
-    done
+    let result = relay.run();
+    relay.finish(&result);
+    result
 }
 
 /// Sends a response and closes.
@@ -213,7 +213,7 @@ impl<'a> Relay<'a> {
     }
 
     /// Reports the end of an upgraded connection.
-    fn finish(&mut self, done: &io::Result<()>) {
+    fn finish(&mut self, result: &io::Result<()>) {
         if matches!(self.stage, Stage::Http(_)) {
             return;
         }
@@ -221,7 +221,7 @@ impl<'a> Relay<'a> {
         if let Some(capture) = &self.proxy.capture {
             capture.end(self.number, at);
         }
-        let why = done.as_ref().map_or_else(ToString::to_string, |()| "both sides have ended".to_owned());
+        let why = result.as_ref().map_or_else(ToString::to_string, |()| "both sides have ended".to_owned());
         self.proxy.log.record_end(self.number, &why);
         self.proxy.emit(self.number, ProxyEventKind::Ended(&why));
     }
@@ -259,7 +259,8 @@ impl<'a> Relay<'a> {
             Stage::Http(relay) => relay.receive_from_server(bytes, &mut self.ways[1].pending),
             Stage::WebSocket(interceptor) => {
                 let (proxy, number) = (self.proxy, self.number);
-                interceptor.receive(SIDES[at], bytes, now, &mut |seen| record(proxy, number, seen));
+                interceptor
+                    .receive(SIDES[at], bytes, now, &mut |observation| record(proxy, number, observation));
                 self.take_output(at);
                 None
             }
@@ -307,7 +308,7 @@ impl<'a> Relay<'a> {
         self.ways[at].has_ended = true;
         if let Stage::WebSocket(interceptor) = &mut self.stage {
             let (proxy, number) = (self.proxy, self.number);
-            interceptor.receive_eof(SIDES[at], now, &mut |seen| record(proxy, number, seen));
+            interceptor.receive_eof(SIDES[at], now, &mut |observation| record(proxy, number, observation));
             proxy.log.side_ended(number, SIDES[at]);
             self.take_output(at);
         }
@@ -324,7 +325,7 @@ impl<'a> Relay<'a> {
         let Stage::WebSocket(interceptor) = &mut self.stage else { return };
         let (proxy, number) = (self.proxy, self.number);
         for command in proxy.log.take_commands(number) {
-            let observe = &mut |seen: &Observation<'_, 'a>| record(proxy, number, seen);
+            let observe = &mut |observation: &Observation<'_, 'a>| record(proxy, number, observation);
             match command {
                 PageCommand::Decide(id, decision) => drop(interceptor.decide(id, &decision, now, observe)),
                 PageCommand::Inject(from, substitute) => interceptor.inject(from, &substitute, observe),
@@ -338,7 +339,7 @@ impl<'a> Relay<'a> {
     fn poll(&mut self, now: Duration) -> Option<Duration> {
         let Stage::WebSocket(interceptor) = &mut self.stage else { return None };
         let (proxy, number) = (self.proxy, self.number);
-        let due = interceptor.poll(now, &mut |seen| record(proxy, number, seen));
+        let due = interceptor.poll(now, &mut |observation| record(proxy, number, observation));
         (0..SIDES.len()).for_each(|at| self.take_output(at));
         due
     }
@@ -422,16 +423,16 @@ fn conversation<'a>(proxy: &'a ProxyState, heads: &UpgradeHeads) -> Conversation
 }
 
 /// Passes a message to the log, the capture and the program.
-fn record(proxy: &ProxyState, connection: u64, seen: &Observation<'_, '_>) {
+fn record(proxy: &ProxyState, connection: u64, observation: &Observation<'_, '_>) {
     let at = proxy.began.elapsed();
-    if !seen.received.is_empty() {
-        proxy.totals.lock().messages[usize::from(seen.from == Side::Server)] += 1;
+    if !observation.received.is_empty() {
+        proxy.totals.lock().messages[usize::from(observation.from == Side::Server)] += 1;
     }
     if let Some(capture) = &proxy.capture {
-        capture.message(connection, seen, at);
+        capture.message(connection, observation, at);
     }
-    proxy.log.record(connection, seen, at);
-    proxy.emit(connection, ProxyEventKind::Message(seen));
+    proxy.log.record(connection, observation, at);
+    proxy.emit(connection, ProxyEventKind::Message(observation));
 }
 
 fn redacted(heads: &UpgradeHeads) -> UpgradeHeads {

@@ -146,19 +146,19 @@ impl TrafficLog {
     }
 
     /// Adds a message.
-    pub fn record(&self, connection: u64, seen: &Observation<'_, '_>, at: Duration) {
+    pub fn record(&self, connection: u64, observation: &Observation<'_, '_>, at: Duration) {
         let state = &mut *self.state.lock();
         let Some(log) = state.connections.get_mut(&connection) else { return };
-        match seen.outcome {
+        match observation.outcome {
             Outcome::Held(id) => {
-                let held = HeldMessage::new(seen, at);
+                let held = HeldMessage::new(observation, at);
                 log.held.insert(id, held);
                 state.version += 1;
             }
             Outcome::Oversized { .. } => {}
             _ => {
-                state.version += u64::from(log.forget_held(seen));
-                let record = encode(at, ObservedKind::Intercepted(intercepted(seen)));
+                state.version += u64::from(log.forget_held(observation));
+                let record = encode(at, ObservedKind::Intercepted(intercepted(observation)));
                 state.append(connection, record);
             }
         }
@@ -334,10 +334,10 @@ impl ConnectionLog {
 
     /// Removes a held message that has left by itself, because its side has ended. Returns whether
     /// there was one.
-    fn forget_held(&mut self, seen: &Observation<'_, '_>) -> bool {
+    fn forget_held(&mut self, observation: &Observation<'_, '_>) -> bool {
         let before = self.held.len();
-        if matches!(seen.outcome, Outcome::Delayed(_)) {
-            self.held.retain(|_, held| held.from != seen.from || held.bytes != seen.received);
+        if matches!(observation.outcome, Outcome::Delayed(_)) {
+            self.held.retain(|_, held| held.from != observation.from || held.bytes != observation.received);
         }
         self.held.len() < before
     }
@@ -362,35 +362,42 @@ impl ConnectionLog {
 }
 
 impl HeldMessage {
-    fn new(seen: &Observation<'_, '_>, at: Duration) -> HeldMessage {
-        let message = seen.content;
-        let line = seen.explained.last().map(|last| last.to_string()).unwrap_or_default();
+    fn new(observation: &Observation<'_, '_>, at: Duration) -> HeldMessage {
+        let message = observation.content;
+        let line = observation.explained.last().map(|last| last.to_string()).unwrap_or_default();
         let (payload, is_text) = message.map_or((Vec::new(), false), |message| {
             let is_text = message.opcode == crate::ws::frame::Opcode::Text;
             (message.payload.clone(), is_text)
         });
-        HeldMessage { from: seen.from, at, bytes: seen.received.to_vec(), payload, is_text, line }
+        HeldMessage {
+            from: observation.from,
+            at,
+            bytes: observation.received.to_vec(),
+            payload,
+            is_text,
+            line,
+        }
     }
 }
 
 /// The record of a message. A compressed one is recorded uncompressed, with its size on the wire.
-fn intercepted<'a>(seen: &'a Observation<'_, '_>) -> InterceptedBytes<'a> {
+fn intercepted<'a>(observation: &'a Observation<'_, '_>) -> InterceptedBytes<'a> {
     InterceptedBytes {
-        from: seen.from,
-        outcome: seen.outcome.name(),
-        detail: seen.outcome.detail(),
-        wire_bytes: seen.received.len(),
-        wire_header: wire_header(seen),
-        received: seen.shown(),
-        sent: if seen.sent_explained.is_empty() { b"".into() } else { seen.sent.into() },
+        from: observation.from,
+        outcome: observation.outcome.name(),
+        detail: observation.outcome.detail(),
+        wire_bytes: observation.received.len(),
+        wire_header: wire_header(observation),
+        received: observation.shown(),
+        sent: if observation.sent_explained.is_empty() { b"".into() } else { observation.sent.into() },
     }
 }
 
 /// The header of the first received frame, if the message is compressed.
-fn wire_header(seen: &Observation<'_, '_>) -> Vec<u8> {
-    let header = Header::decode_with(seen.received, seen.from, true).ok().flatten();
+fn wire_header(observation: &Observation<'_, '_>) -> Vec<u8> {
+    let header = Header::decode_with(observation.received, observation.from, true).ok().flatten();
     let header = header.filter(|(header, _)| header.compressed);
-    header.map_or_else(Vec::new, |(_, size)| seen.received[..size].to_vec())
+    header.map_or_else(Vec::new, |(_, size)| observation.received[..size].to_vec())
 }
 
 fn encode(at: Duration, what: ObservedKind<'_>) -> Vec<u8> {

@@ -66,12 +66,12 @@ pub fn forward_bytes(
         for direction in 0..ways.len() {
             let way = &mut ways[direction];
             way.read(began.elapsed(), &mut buffer);
-            let done = way.deliver(began.elapsed())?;
+            let step = way.deliver(began.elapsed())?;
             let counts = std::mem::take(&mut way.stream.channel.counts);
-            if done.bytes > 0 || done.delay.is_some() || counts != SegmentCounts::default() {
-                on_progress(direction, done.bytes, counts, done.delay);
+            if step.bytes > 0 || step.delay.is_some() || counts != SegmentCounts::default() {
+                on_progress(direction, step.bytes, counts, step.delay);
             }
-            if done.is_broken {
+            if step.is_broken {
                 ways[1 - direction].abort(began.elapsed());
             }
         }
@@ -128,38 +128,38 @@ impl OneWay<'_> {
 
     /// Writes delivered bytes and passes on the end.
     fn deliver(&mut self, now: Duration) -> io::Result<ForwardStep> {
-        let mut done = ForwardStep::default();
+        let mut step = ForwardStep::default();
         if self.is_over {
-            return Ok(done);
+            return Ok(step);
         }
         if self.out.is_empty() {
             match self.stream.read(now, &mut self.out) {
-                Arrival::Nothing => return Ok(done),
-                Arrival::Bytes(delay) => done.delay = Some(delay),
+                Arrival::Nothing => return Ok(step),
+                Arrival::Bytes(delay) => step.delay = Some(delay),
                 Arrival::End if self.is_reset => {
                     os::set_reset_on_close(self.to)?;
                     return Err(ErrorKind::ConnectionReset.into());
                 }
                 Arrival::End => {
                     self.is_over = true;
-                    done.is_broken = self.to.shutdown(Shutdown::Write).is_err();
-                    return Ok(done);
+                    step.is_broken = self.to.shutdown(Shutdown::Write).is_err();
+                    return Ok(step);
                 }
             }
         }
         match self.to.write(&self.out) {
             Ok(count) => {
                 self.out.drain(..count);
-                done.bytes = count;
+                step.bytes = count;
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => {
                 (self.has_ended, self.is_over) = (true, true);
                 self.out.clear();
-                done.is_broken = true;
+                step.is_broken = true;
             }
         }
-        Ok(done)
+        Ok(step)
     }
 
     /// Returns the time to wait for the next delivery or for space in the link. A ready socket ends

@@ -49,7 +49,7 @@ use crate::ws::message::Limits;
 /// heads and frames.
 #[derive(Clone, Debug)]
 pub struct Conversation<'c> {
-    spoken: DialectState<'c>,
+    dialect_state: DialectState<'c>,
     /// The target of the upgrade request, once received.
     request: Option<UpgradeRequest>,
     /// The negotiated extensions.
@@ -64,25 +64,28 @@ impl<'c> Conversation<'c> {
     /// Creates a conversation in which the path of the request selects the dialect. `dialect`
     /// applies without a request.
     pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { spoken: DialectState::from_path(codes, dialect), ..Conversation::in_dialect(dialect) }
+        Conversation {
+            dialect_state: DialectState::from_path(codes, dialect),
+            ..Conversation::in_dialect(dialect)
+        }
     }
 
     /// Creates a conversation in this dialect, whatever the path.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (DirectionState::default(), DirectionState::default());
-        let (spoken, extensions) = (DialectState::fixed(dialect), Extensions::None);
-        Conversation { spoken, request: None, extensions, client, server, is_our_client: false }
+        let (dialect_state, extensions) = (DialectState::fixed(dialect), Extensions::None);
+        Conversation { dialect_state, request: None, extensions, client, server, is_our_client: false }
     }
 
     /// Creates a conversation of another protocol: no message is decoded as a packet, whatever the
     /// path. `dialect` is not used.
     pub fn foreign(dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { spoken: DialectState::foreign(dialect), ..Conversation::in_dialect(dialect) }
+        Conversation { dialect_state: DialectState::foreign(dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// Skips the upgrade: both sides continue with frames, and no message is unfinished.
     pub fn start_after_upgrade(&mut self, json: bool) {
-        self.spoken.set_json(json);
+        self.dialect_state.set_json(json);
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Frames;
             half.open = UnfinishedMessage::None;
@@ -91,7 +94,7 @@ impl<'c> Conversation<'c> {
 
     /// Applies the limits of a tickwire server, whatever the path.
     pub fn set_own_server(&mut self) {
-        self.spoken.set_own_server();
+        self.dialect_state.set_own_server();
     }
 
     /// Applies the limits of a tickwire client to the frames of the server.
@@ -112,23 +115,23 @@ impl<'c> Conversation<'c> {
 
     /// Sets the detail in which payloads are explained.
     pub(crate) fn set_detail(&mut self, detail: Detail) {
-        self.spoken.set_detail(detail);
+        self.dialect_state.set_detail(detail);
     }
 
     /// Whether packets are JSON in text messages; `None` if unknown.
     pub fn json(&self) -> Option<bool> {
-        self.spoken.json()
+        self.dialect_state.json()
     }
 
     /// Whether the path is unique to tickwire servers, so that their limits apply.
     pub fn is_ours(&self) -> bool {
-        self.spoken.is_ours()
+        self.dialect_state.is_ours()
     }
 
     /// Whether the path or the subprotocol belongs to another protocol, so that messages are not
     /// decoded as packets.
     pub fn is_foreign(&self) -> bool {
-        self.spoken.is_foreign()
+        self.dialect_state.is_foreign()
     }
 
     /// The size of the unfinished items and messages, in bytes.
@@ -147,22 +150,22 @@ impl<'c> Conversation<'c> {
 
     /// The known, guessed or default dialect.
     pub fn dialect(&self) -> &'c Dialect {
-        self.spoken.dialect()
+        self.dialect_state.dialect()
     }
 
     /// Whether the user or the path of a request selected the dialect.
     pub fn is_settled(&self) -> bool {
-        self.spoken.is_settled()
+        self.dialect_state.is_settled()
     }
 
     /// The evidence for the dialect, if the upgrade is missing.
     pub fn guess(&self) -> Option<&DialectGuess<'c>> {
-        self.spoken.guess()
+        self.dialect_state.guess()
     }
 
     /// Sets the guess. It applies until a request selects the dialect.
     pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
-        self.spoken.set_guess(guess);
+        self.dialect_state.set_guess(guess);
     }
 
     /// Receives bytes of a side, and explains each head and frame that they complete. Bit positions
@@ -214,7 +217,7 @@ impl<'c> Conversation<'c> {
     /// Starts both sides in the middle of the stream, with a search for a head or a plausible
     /// frame.
     pub fn start_midstream(&mut self) {
-        self.spoken.start_guessing();
+        self.dialect_state.start_guessing();
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Seek;
         }
@@ -232,7 +235,7 @@ impl<'c> Conversation<'c> {
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
             half.stage = DirectionStage::Seek;
-            self.spoken.start_guessing();
+            self.dialect_state.start_guessing();
         }
         given_up
     }
@@ -266,15 +269,15 @@ impl<'c> Conversation<'c> {
     }
 
     fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<ExplainedFrame<'c>>) -> Explanation<'c> {
-        let (dialect, candidates) = (self.spoken.dialect(), self.spoken.candidates());
-        let is_foreign = self.spoken.is_foreign();
+        let (dialect, candidates) = (self.dialect_state.dialect(), self.dialect_state.candidates());
+        let is_foreign = self.dialect_state.is_foreign();
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 
     /// The limits of the receiver of a side's frames, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
         match from {
-            Side::Client => self.spoken.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
+            Side::Client => self.dialect_state.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
             Side::Server => self.is_our_client.then_some(limits::SERVER_MESSAGE_LIMITS),
         }
     }
@@ -304,7 +307,7 @@ impl<'c> Conversation<'c> {
             };
             if is_head {
                 let mut search = search.unwrap_or_else(|| Box::new(HeadSearch::new(from)));
-                let size = search.size(input, &self.spoken);
+                let size = search.size(input, &self.dialect_state);
                 self.half(from).head = Some(search).filter(|_| size.is_none());
                 return size;
             }
@@ -340,7 +343,7 @@ impl<'c> Conversation<'c> {
         if !is_all && !self.half(from).search.is_due(input.len()) {
             return None;
         }
-        let (dialects, json) = (self.spoken.search_dialects(), self.spoken.json());
+        let (dialects, json) = (self.dialect_state.search_dialects(), self.dialect_state.json());
         let half = self.half(from);
         match half.search.first_frame(input, from, (&dialects, json), is_all) {
             Some(at) => {
@@ -378,15 +381,15 @@ impl<'c> Conversation<'c> {
     }
 
     fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
-        let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.spoken);
+        let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.dialect_state);
         if let Some(granted) = &head.granted {
             self.extensions = granted.extensions;
             self.client.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.client));
             self.server.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.server));
-            granted.subprotocol.iter().for_each(|name| self.spoken.agree(name));
+            granted.subprotocol.iter().for_each(|name| self.dialect_state.agree(name));
         }
         if let Some(request) = head.request {
-            self.spoken.apply_request(&request);
+            self.dialect_state.apply_request(&request);
             self.request = Some(request);
         }
         let half = self.half(from);
@@ -468,9 +471,9 @@ impl<'c> Conversation<'c> {
         begin: usize,
     ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
         let limits = self.limits(from);
-        let Conversation { spoken, client, server, .. } = self;
+        let Conversation { dialect_state, client, server, .. } = self;
         let DirectionState { open, inflation, .. } = if from == Side::Client { client } else { server };
-        let explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
+        let explain = |payload: &[u8], begin, opcode| dialect_state.explain(payload, begin, opcode, from);
         if inflation.is_on() && open.is_compressed_with(header) {
             return explain_compressed((open, inflation), payload, begin, header, limits, explain);
         }

@@ -113,7 +113,7 @@ impl HeadSearch {
 
     /// The size of the head, once it is complete or has broken a rule. `head` begins with the bytes
     /// of the earlier calls.
-    pub fn size(&mut self, head: &[u8], spoken: &DialectState<'_>) -> Option<usize> {
+    pub fn size(&mut self, head: &[u8], dialect_state: &DialectState<'_>) -> Option<usize> {
         // The end of the head may begin in the last searched bytes.
         let begin = self.searched.saturating_sub(HEAD_END.len() - 1);
         self.note_examined(head.len() - begin);
@@ -121,7 +121,7 @@ impl HeadSearch {
             return Some(begin + size);
         }
         let violation = self.read(head)?;
-        let is_broken = head.len() > FOREIGN_HEAD.bytes || self.counts(violation, head, spoken);
+        let is_broken = head.len() > FOREIGN_HEAD.bytes || self.counts(violation, head, dialect_state);
         is_broken.then_some(head.len())
     }
 
@@ -140,15 +140,15 @@ impl HeadSearch {
     }
 
     /// Whether the violation is reported, judged by the lines of the head so far.
-    fn counts(&mut self, violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
+    fn counts(&mut self, violation: Violation, head: &[u8], dialect_state: &DialectState<'_>) -> bool {
         self.note_examined(head.len() - self.glance.searched_bytes);
         self.glance.see(head);
-        let circumstances = Some((self.glance.is_of_upgrade, spoken.is_foreign()));
+        let circumstances = Some((self.glance.is_of_upgrade, dialect_state.is_foreign()));
         if self.ignored_circumstances == circumstances {
             return false;
         }
         self.ignored_circumstances = circumstances;
-        counts(violation, &self.glance, spoken)
+        counts(violation, &self.glance, dialect_state)
     }
 
     #[cfg(test)]
@@ -169,7 +169,7 @@ pub const FOREIGN_HEAD: HeadLimits = HeadLimits {
 
 /// Whether a violation is reported. Plain HTTP and upgrades to other protocols are exempt from the
 /// limits of the server, and from its rules beyond the RFCs.
-pub fn counts(violation: Violation, glance: &Glance, spoken: &DialectState<'_>) -> bool {
+pub fn counts(violation: Violation, glance: &Glance, dialect_state: &DialectState<'_>) -> bool {
     let is_limit = matches!(
         violation,
         Violation::HeadTooLong
@@ -191,7 +191,8 @@ pub fn counts(violation: Violation, glance: &Glance, spoken: &DialectState<'_>) 
         }
         true => {
             !is_limit
-                || !spoken.is_foreign() && glance.path.as_deref().is_none_or(|path| spoken.may_serve(path))
+                || !dialect_state.is_foreign()
+                    && glance.path.as_deref().is_none_or(|path| dialect_state.may_serve(path))
         }
     }
 }
@@ -274,12 +275,12 @@ mod tests {
     /// bytes that it examines.
     fn search(head: &[u8], from: Side, piece: usize) -> (Option<usize>, usize) {
         let codes = PacketTables::builtin_ref();
-        let spoken = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
+        let dialect_state = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
         let (mut search, mut end) = (HeadSearch::new(from), 0);
         while end < head.len() {
             end = head.len().min(end + piece);
             assert!(search.may_go_on(&head[..end]), "{end} bytes");
-            if let Some(size) = search.size(&head[..end], &spoken) {
+            if let Some(size) = search.size(&head[..end], &dialect_state) {
                 return (Some(size), search.examined);
             }
         }

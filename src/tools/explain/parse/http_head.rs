@@ -54,13 +54,13 @@ pub fn explain<'a>(
     start: usize,
     from: Side,
     upgrade: Option<&UpgradeRequest>,
-    spoken: &DialectState<'_>,
+    dialect_state: &DialectState<'_>,
 ) -> Head<'a> {
     let input = &bytes[start..];
     let whole = complete_size(input).unwrap_or(input.len());
     let mut judged = match from {
-        Side::Client => check_request(&input[..whole], spoken),
-        Side::Server => check_response(&input[..whole], upgrade, spoken),
+        Side::Client => check_request(&input[..whole], dialect_state),
+        Side::Server => check_response(&input[..whole], upgrade, dialect_state),
     };
     let is_whole = input[..whole].ends_with(HEAD_END);
     if !is_whole && judged.violation.is_none() {
@@ -103,10 +103,11 @@ fn first_line(head: &[u8]) -> String {
     escape::escape_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
+fn check_request(head: &[u8], dialect_state: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
-    let counted =
-        |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, &Glance::new(head), spoken));
+    let counted = |refusal: Refusal| {
+        Some(refusal.violation).filter(|one| counts(*one, &Glance::new(head), dialect_state))
+    };
     let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
     let request = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(request)) => request,
@@ -137,7 +138,7 @@ fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
         let accept = handshake::accept_key(&upgrade.key);
         meanings.push(("sec-websocket-key", format!("16 random bytes; a WebSocket server answers {accept}")));
     }
-    let foreign = if spoken.may_serve(&upgrade.path) { "" } else { " to another protocol" };
+    let foreign = if dialect_state.may_serve(&upgrade.path) { "" } else { " to another protocol" };
     let line = format!("{line}, asks for the upgrade{foreign}");
     HeadVerdict { line, violation, is_upgrade: true, request: Some(upgrade), granted: None, meanings }
 }
@@ -159,13 +160,17 @@ fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
 }
 
-fn check_response(head: &[u8], request: Option<&UpgradeRequest>, spoken: &DialectState<'_>) -> HeadVerdict {
+fn check_response(
+    head: &[u8],
+    request: Option<&UpgradeRequest>,
+    dialect_state: &DialectState<'_>,
+) -> HeadVerdict {
     let line = first_line(head);
     let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
-        Err(violation) => match (counts(violation, &Glance::new(head), spoken), lenient()) {
+        Err(violation) => match (counts(violation, &Glance::new(head), dialect_state), lenient()) {
             (false, Some(response)) => response,
             (false, None) => {
                 return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
@@ -357,14 +362,14 @@ mod tests {
     #[test]
     fn receiver_of_a_response_answers_a_broken_rule_with_no_status() {
         let codes = PacketTables::builtin_ref();
-        let spoken = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
+        let dialect_state = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
         let long = format!("X: {}", "x".repeat(limits::HEAD_BYTES));
         for (first, line, from, rule, expected) in [
             ("HTTP/1.1 101 Yes", &*long, Side::Server, "head_too_long", "drop the connection"),
             ("HTTP/1.1 101 Yes", "X : y", Side::Server, "space_before_colon", "drop the connection"),
             ("GET / HTTP/1.1", "X : y", Side::Client, "space_before_colon", "status 400"),
         ] {
-            let head = explain(format!("{first}\r\n{line}\r\n").as_bytes(), 0, from, None, &spoken);
+            let head = explain(format!("{first}\r\n{line}\r\n").as_bytes(), 0, from, None, &dialect_state);
             let problem = head.frame.problem;
             let Some(Problem::Violation { rule: found, answer, .. }) = problem else { panic!("{problem:?}") };
             assert_eq!((found, &*answer), (rule, expected), "{first}");

@@ -44,15 +44,15 @@ fn frames_of_all_clients_are_in_one_list_and_each_is_explained_after_its_own_han
     let is_of = |packet: &&crate::tools::capture::Packet<'_>| packet.comments == ["tick=3 player=9 Ada"];
     assert_eq!(capture.packets.iter().filter(is_of).count(), 1, "the frame of client 4");
 
-    let wish = |text: &str| ListRequest::read(&json!({ "text": text })).expect("a filter");
-    inspector.filter(wish("move.direction > 8500"));
+    let request = |text: &str| ListRequest::read(&json!({ "text": text })).expect("a filter");
+    inspector.filter(request("move.direction > 8500"));
     while inspector.advance(1) {}
     assert_eq!(rows(&inspector, "client"), [4]);
-    inspector.filter(wish("connection = 3"));
+    inspector.filter(request("connection = 3"));
     while inspector.advance(1) {}
     assert_eq!(rows(&inspector, "client").len(), ends);
     // The log of the client that was selected before is still there.
-    inspector.filter(wish(""));
+    inspector.filter(request(""));
     inspector.select_client(Some(CLIENT));
     assert_eq!(rows(&inspector, "packet"), [Json::Null, Json::Null, json!("move")]);
 }
