@@ -76,11 +76,11 @@ pub fn run(
     choice: DialectChoice<'_>,
     options: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
-    let unread = capture.unread().map(|words| capture_walk::with_links(words, capture));
-    if let Some(words) = &unread
+    let unread = capture.unread().map(|message| capture_walk::with_links(message, capture));
+    if let Some(message) = &unread
         && !capture.is_readable()
     {
-        return Err(words.clone());
+        return Err(message.clone());
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let connections = capture.connections();

@@ -78,15 +78,15 @@ struct ExpectedSeat {
 pub struct SeatModel {
     time: Duration,
     compare_absence: CompareAbsence,
-    held: BTreeMap<SeatKey, ExpectedSeat>,
+    seats: BTreeMap<SeatKey, ExpectedSeat>,
     /// Players that must leave, and the tick in which their removal was queued.
-    gone: BTreeMap<PlayerId, u32>,
+    released: BTreeMap<PlayerId, u32>,
 }
 
 impl SeatModel {
     /// Creates an empty model. Suspended players expire after `time`.
     pub fn new(time: Duration, keeps: CompareAbsence) -> SeatModel {
-        SeatModel { time, compare_absence: keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
+        SeatModel { time, compare_absence: keeps, seats: BTreeMap::new(), released: BTreeMap::new() }
     }
 
     /// Records that a client received a player.
@@ -100,15 +100,15 @@ impl SeatModel {
         moment: &EventTime,
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
-        if let Some(held) = self.held.get_mut(&holder.key) {
-            if held.player != player {
-                let detail = format!("player {} instead of {}", player.0, held.player.0);
+        if let Some(seat) = self.seats.get_mut(&holder.key) {
+            if seat.player != player {
+                let detail = format!("player {} instead of {}", player.0, seat.player.0);
                 return Err(InvariantFailure::new(RESUMES_OWN_PLAYER, detail));
             }
-            let before = held.before.take();
-            let is_elsewhere = std::mem::replace(&mut held.from, holder.from) != holder.from;
-            let is_restarted = std::mem::take(&mut held.is_restarted);
-            counts.add(match held.connection.replace(holder.connection) {
+            let before = seat.before.take();
+            let is_elsewhere = std::mem::replace(&mut seat.from, holder.from) != holder.from;
+            let is_restarted = std::mem::take(&mut seat.is_restarted);
+            counts.add(match seat.connection.replace(holder.connection) {
                 Some(_) => "resume: took its player over",
                 None if is_restarted => "resume: came back after a restart",
                 None if is_elsewhere => "resume: came back from another address",
@@ -119,15 +119,15 @@ impl SeatModel {
                 None => Ok(()),
             };
         }
-        if self.held.values().any(|held| held.player == player) {
+        if self.seats.values().any(|seat| seat.player == player) {
             let detail = format!("player {} belongs to another key", player.0);
             return Err(InvariantFailure::new("a player has one client", detail));
         }
         let (connection, joined) = (Some(holder.connection), moment.tick);
         let (from, until) = (holder.from, Duration::ZERO);
-        let held =
+        let seat =
             ExpectedSeat { player, connection, from, until, is_restarted: false, joined, before: None };
-        self.held.insert(holder.key, held);
+        self.seats.insert(holder.key, seat);
         counts.add("resume: began with a key");
         Ok(())
     }
@@ -156,8 +156,8 @@ impl SeatModel {
         counts: &mut SimulationCounts,
     ) {
         let is_full = self.is_full(holder.from);
-        let Some(held) = self.held.get_mut(&holder.key) else { return };
-        if held.connection != Some(holder.connection) || held.player != player {
+        let Some(seat) = self.seats.get_mut(&holder.key) else { return };
+        if seat.connection != Some(holder.connection) || seat.player != player {
             return;
         }
         if !reason.allows_resume() {
@@ -166,52 +166,52 @@ impl SeatModel {
             counts.add("resume: too many absent players of an address");
             self.release(holder.key, moment.tick);
         } else {
-            held.connection = None;
-            held.until = moment.now + self.time;
-            held.before.clone_from(&moment.published);
+            seat.connection = None;
+            seat.until = moment.now + self.time;
+            seat.before.clone_from(&moment.published);
         }
     }
 
     /// Whether no further player of an address may be suspended.
     fn is_full(&self, from: AddressPrefix) -> bool {
-        let absent = || self.held.values().filter(|held| held.connection.is_none());
-        let of_address = absent().filter(|held| held.from == from).count();
+        let absent = || self.seats.values().filter(|seat| seat.connection.is_none());
+        let of_address = absent().filter(|seat| seat.from == from).count();
         let free = limits::MAX_SUSPENDED_SEATS.saturating_sub(absent().count());
         free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
     }
 
     fn release(&mut self, key: SeatKey, tick: u32) {
-        if let Some(held) = self.held.remove(&key) {
-            self.gone.insert(held.player, tick);
+        if let Some(seat) = self.seats.remove(&key) {
+            self.released.insert(seat.player, tick);
         }
     }
 
     fn release_where(&mut self, tick: u32, is_over: impl Fn(&ExpectedSeat) -> bool) -> u64 {
         let over: Vec<SeatKey> =
-            self.held.iter().filter(|(_, held)| is_over(held)).map(|(key, _)| *key).collect();
+            self.seats.iter().filter(|(_, seat)| is_over(seat)).map(|(key, _)| *key).collect();
         over.iter().for_each(|key| self.release(*key, tick));
         over.len() as u64
     }
 
     /// Records that the operator removed a player.
     pub fn record_removal(&mut self, player: PlayerId, tick: u32) {
-        self.release_where(tick, |held| held.player == player);
+        self.release_where(tick, |seat| seat.player == player);
     }
 
     /// Records that the operator removed the suspended players of an address.
     pub fn record_absent_removal(&mut self, from: AddressPrefix, tick: u32) {
-        self.release_where(tick, |held| held.connection.is_none() && held.from == from);
+        self.release_where(tick, |seat| seat.connection.is_none() && seat.from == from);
     }
 
     /// Records that the operator granted resources to a player. The possessions of a suspended
     /// player may therefore change.
     pub fn on_gift(&mut self, player: PlayerId) {
-        self.held.values_mut().filter(|held| held.player == player).for_each(|held| held.before = None);
+        self.seats.values_mut().filter(|seat| seat.player == player).for_each(|seat| seat.before = None);
     }
 
     /// Removes the seats that have expired before a tick.
     pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut SimulationCounts) {
-        let over = self.release_where(tick, |held| held.connection.is_none() && held.until <= now);
+        let over = self.release_where(tick, |seat| seat.connection.is_none() && seat.until <= now);
         counts.add_many("resume: its time was over", over);
     }
 
@@ -219,23 +219,23 @@ impl SeatModel {
     /// previous run are closed. Returns the keyed seats of these players, in the order in which the
     /// room suspends them.
     pub fn on_room_restart(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
-        self.gone.clear();
-        let mut before = std::mem::take(&mut self.held);
-        before.retain(|_, held| players.contains(&held.player));
-        let keyed = |(key, held): (&SeatKey, &ExpectedSeat)| KeyedSeat {
+        self.released.clear();
+        let mut before = std::mem::take(&mut self.seats);
+        before.retain(|_, seat| players.contains(&seat.player));
+        let keyed = |(key, seat): (&SeatKey, &ExpectedSeat)| KeyedSeat {
             key: *key,
-            player: held.player,
-            from: held.from,
+            player: seat.player,
+            from: seat.from,
         };
         let keys = before.iter().map(keyed).collect();
-        for (key, mut held) in before {
-            if self.is_full(held.from) {
-                self.gone.insert(held.player, tick);
+        for (key, mut seat) in before {
+            if self.is_full(seat.from) {
+                self.released.insert(seat.player, tick);
                 continue;
             }
-            (held.connection, held.before, held.is_restarted) = (None, None, true);
-            held.until = now + self.time;
-            self.held.insert(key, held);
+            (seat.connection, seat.before, seat.is_restarted) = (None, None, true);
+            seat.until = now + self.time;
+            self.seats.insert(key, seat);
         }
         keys
     }
@@ -252,20 +252,20 @@ impl SeatModel {
         tick: u32,
     ) -> Result<(), InvariantFailure> {
         let is_in = |player: PlayerId| players.binary_search(&player).is_ok();
-        for held in self.held.values() {
-            let player = held.player;
-            if tick > held.joined + QUEUED_TICKS && !is_in(player) {
+        for seat in self.seats.values() {
+            let player = seat.player;
+            if tick > seat.joined + QUEUED_TICKS && !is_in(player) {
                 return Err(InvariantFailure::new(
                     ABSENT_STAYS,
                     format!("player {} is not in tick {tick}", player.0),
                 ));
             }
             let joins = |change: &MembershipChange| matches!(change, MembershipChange::Joined(who, _) if *who == player);
-            if tick > held.joined + QUEUED_TICKS && changes.iter().any(joins) {
+            if tick > seat.joined + QUEUED_TICKS && changes.iter().any(joins) {
                 let detail = format!("player {} joins again in tick {tick}", player.0);
                 return Err(InvariantFailure::new("a player that stays joins once", detail));
             }
-            if held.connection.is_none() && commands.iter().any(|command| command.player == player) {
+            if seat.connection.is_none() && commands.iter().any(|command| command.player == player) {
                 return Err(InvariantFailure::new(
                     ABSENT_IS_IDLE,
                     format!("player {} in tick {tick}", player.0),
@@ -275,13 +275,13 @@ impl SeatModel {
         let late = |(player, since): (&PlayerId, &u32)| {
             (tick > since + QUEUED_TICKS && is_in(*player)).then_some(player.0)
         };
-        if let Some(player) = self.gone.iter().find_map(late) {
+        if let Some(player) = self.released.iter().find_map(late) {
             return Err(InvariantFailure::new(
                 EXPIRED_IS_REMOVED,
                 format!("player {player} is in tick {tick}"),
             ));
         }
-        self.gone.retain(|player, _| is_in(*player));
+        self.released.retain(|player, _| is_in(*player));
         Ok(())
     }
 }

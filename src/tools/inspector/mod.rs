@@ -180,7 +180,7 @@ impl Inspector {
             }
             return Ok(reply.to_string());
         }
-        let (mut lost, mut frames, mut gone) = (0, Vec::new(), 0);
+        let (mut lost, mut frames, mut removed) = (0, Vec::new(), 0);
         let mut conversation = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
             let Some(log) = self.logs.last_mut() else { break };
@@ -190,7 +190,7 @@ impl Inspector {
                 ..RetainedFrame::new(from, (record.at, record.tick), piece, (begin, end))
             };
             if let Some((from, bytes)) = record.what.bytes() {
-                gone += self.take(from, bytes, record.at, frame_of, conversation.clone(), &mut frames);
+                removed += self.take(from, bytes, record.at, frame_of, conversation.clone(), &mut frames);
                 continue;
             }
             match record.what {
@@ -203,7 +203,7 @@ impl Inspector {
                     conversation = log.conversation(&codes);
                     let mut greeting = log.conversation_before_handshake(&codes);
                     if !is_known {
-                        gone += self.add_frames(heads, greeting.as_mut(), &mut frames);
+                        removed += self.add_frames(heads, greeting.as_mut(), &mut frames);
                     }
                 }
                 ObservedKind::Lost(pieces) => {
@@ -211,10 +211,10 @@ impl Inspector {
                     log.forget_unfinished();
                 }
                 ObservedKind::Datagram(datagram) => {
-                    gone += self.add_datagram(datagram, frame_of, &mut frames);
+                    removed += self.add_datagram(datagram, frame_of, &mut frames);
                 }
                 ObservedKind::Intercepted(message) => {
-                    gone += self.add_intercepted(&message, frame_of, conversation.as_ref(), &mut frames);
+                    removed += self.add_intercepted(&message, frame_of, conversation.as_ref(), &mut frames);
                 }
                 ObservedKind::Ended(_) if self.merged.is_some() => log.is_ended = true,
                 ObservedKind::Ended(rule) => reply["ended"] = Json::from(rule),
@@ -222,10 +222,10 @@ impl Inspector {
             }
         }
         if let Some(merged) = &mut self.merged {
-            gone += merged.end_message(&mut self.logs);
+            removed += merged.end_message(&mut self.logs);
         }
         reply["frames"] = Json::from(frames);
-        for (name, count) in [("lost", lost), ("gone", gone as u64)] {
+        for (name, count) in [("lost", lost), ("gone", removed as u64)] {
             if count > 0 {
                 reply[name] = Json::from(count);
             }
@@ -289,12 +289,12 @@ impl Inspector {
         if log.resume_inspecting(self.next_n, frame.from, frame.at) {
             self.next_n += 1;
         }
-        let Some((frame, explained, gone)) = log.add_datagram(&mut self.next_n, frame, &self.codes) else {
+        let Some((frame, explained, removed)) = log.add_datagram(&mut self.next_n, frame, &self.codes) else {
             return 0;
         };
         entries.push(frame_json::entry_json(log.client, &frame, &explained));
         self.fields.add(&explained);
-        gone
+        removed
     }
 
     /// Explains and stores a message that passed a proxy, and adds its entries. Returns the number
@@ -315,7 +315,7 @@ impl Inspector {
             (&message.received, mark, compressed_bytes, wire_header),
             (&message.sent, sent_mark, None, Arc::default()),
         ];
-        let mut gone = 0;
+        let mut removed = 0;
         for (bytes, mark, compressed_bytes, wire_header) in rows {
             let piece: Arc<[u8]> = Arc::from(&bytes[..]);
             let frames = client_log::frames_of(&piece, message.from).into_iter().map(|(begin, end)| {
@@ -324,9 +324,9 @@ impl Inspector {
             });
             // A substitute may break a rule, which must not affect later messages.
             let mut after = conversation.cloned();
-            gone += self.add_frames(frames, after.as_mut(), entries);
+            removed += self.add_frames(frames, after.as_mut(), entries);
         }
-        gone
+        removed
     }
 
     /// Explains and stores frames, and adds an entry for each. Returns the number of visible
@@ -338,7 +338,7 @@ impl Inspector {
         entries: &mut Vec<Json>,
     ) -> usize {
         let (Some(conversation), Some(log)) = (conversation, self.logs.last_mut()) else { return 0 };
-        let mut gone = 0;
+        let mut removed = 0;
         for mut frame in cut {
             if let Some(missed) = &mut self.paused_frames {
                 *missed += 1;
@@ -351,12 +351,12 @@ impl Inspector {
             if !frame.is_head {
                 self.fields.add(&explained);
             }
-            gone += log.add_frame(frame, &explained);
+            removed += log.add_frame(frame, &explained);
         }
-        gone
+        removed
     }
 
-    /// Explains frame `n` as JSON, with its bytes as sent; `gone` if it is no longer stored.
+    /// Explains frame `n` as JSON, with its bytes as sent; `removed` if it is no longer stored.
     pub fn explain(&self, n: u64) -> String {
         let Some(log) = self.log_with(n) else { return frame_json::gone_json(n) };
         let Some((frame, explained)) = log.explanation(n, &self.codes) else {

@@ -69,7 +69,7 @@ pub fn list(host: &ServerState) -> String {
     bans.iter().map(|prefix| format!("{prefix}\n")).collect()
 }
 
-/// Stores what was `summary`. An error does not undo it.
+/// Stores the change that `summary` describes. An error does not undo it.
 fn store(host: &ServerState, prefix: AddressPrefix, is_banned: bool, summary: String) -> CommandResult {
     let stored = host.data().set_ban(prefix, is_banned);
     let summary = summary + share(host);

@@ -86,12 +86,12 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 
     /// Reads a big-endian number. The caller has checked that there are enough bytes.
-    fn number(&mut self, name: &str, bytes: usize, words: impl FnOnce(u64) -> String) -> Node {
+    fn number(&mut self, name: &str, bytes: usize, text: impl FnOnce(u64) -> String) -> Node {
         let field = self.bytes.get(self.at..self.at + bytes).unwrap_or_default();
         let value = field.iter().fold(0u64, |value, byte| value << BYTE | u64::from(*byte));
         let place = bits(self.at..self.at + field.len());
         self.at += field.len();
-        Node::leaf(name, place, words(value)).raw(value)
+        Node::leaf(name, place, text(value)).raw(value)
     }
 
     /// Explains the header. `None` if the datagram is too short.
@@ -198,9 +198,9 @@ impl<'a, 'b> Reader<'a, 'b> {
             .zip(&is_same)
             .zip(block.iter())
             .map(|((at, is_same), command)| {
-                let words = if *is_same { "like the one before" } else { "has a body" };
+                let text = if *is_same { "like the one before" } else { "has a body" };
                 let name = format!("command {}", command.sequence);
-                Node::leaf(name, start + at..start + at + 1, words).raw(u64::from(*is_same))
+                Node::leaf(name, start + at..start + at + 1, text).raw(u64::from(*is_same))
             })
             .collect();
         let padding = count.next_multiple_of(BYTE) - count;
@@ -215,17 +215,17 @@ impl<'a, 'b> Reader<'a, 'b> {
             let decoded = self.dialect.decode(Direction::ToServer, &packet);
             let row = decoded.as_ref().ok().map(|packet| packet.row);
             self.packets.extend(row);
-            let words = decoded.map_or_else(|error| error.to_string(), |packet| packet.to_string());
+            let text = decoded.map_or_else(|error| error.to_string(), |packet| packet.to_string());
             if !is_same {
-                children.push(self.body(command.sequence, row, &words));
+                children.push(self.body(command.sequence, row, &text));
             }
-            self.line.push(words);
+            self.line.push(text);
         }
         children
     }
 
     /// Explains the body of a command.
-    fn body(&mut self, sequence: u32, row: Option<&Row>, words: &str) -> Node {
+    fn body(&mut self, sequence: u32, row: Option<&Row>, text: &str) -> Node {
         let start = self.at * BYTE;
         let later = self.number("later", 1, |later| format!("{later} ticks"));
         let length_at = self.at;
@@ -235,7 +235,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         let mut children = vec![later, length];
         children.extend(packet::explain_body(content, self.at, row));
         self.at = end;
-        Node::parent(format!("body of {sequence}"), start, children).valued(words)
+        Node::parent(format!("body of {sequence}"), start, children).valued(text)
     }
 }
 
@@ -255,13 +255,13 @@ impl AckRun {
             (Some(first), Some(last)) => format!("{first} to {last}"),
             _ => "before 1".to_owned(),
         };
-        let words = match (self.is_received, self.first) {
+        let text = match (self.is_received, self.first) {
             (true, _) => "received",
             (false, Some(_)) => "missing",
             (false, None) => "unused",
         };
         let ones = u64::from(u32::MAX) >> (32 - self.bits);
-        Node::leaf(name, place, words).raw(if self.is_received { ones } else { 0 })
+        Node::leaf(name, place, text).raw(if self.is_received { ones } else { 0 })
     }
 }
 
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(value("received").as_deref(), Some("and the 4 before it, without 2"));
         assert_eq!(value("command 3").as_deref(), Some("like the one before"));
         assert_eq!(value("body of 3"), None);
-        assert!(value("body of 4").is_some_and(|words| words.contains("way=8")));
+        assert!(value("body of 4").is_some_and(|text| text.contains("way=8")));
         assert_eq!(value("way").as_deref(), Some("3"), "arguments have the names of the table");
         // No rule of a block forbids bytes after the arguments of a command.
         let mut longer = bytes.clone();
@@ -384,8 +384,8 @@ mod tests {
             assert_eq!(explained.encode(), Some(header.bytes().to_vec()));
             let tree = explained.tree();
             let node = tree.find("received").expect("the bits").clone();
-            let words = |leaf: &Node| format!("{}: {} {}", leaf.bits.len(), leaf.name, leaf.value);
-            (node.value, node.children.iter().map(words).collect::<Vec<_>>().join(", "))
+            let text = |leaf: &Node| format!("{}: {} {}", leaf.bits.len(), leaf.name, leaf.value);
+            (node.value, node.children.iter().map(text).collect::<Vec<_>>().join(", "))
         };
         let cases = [
             (0, 0, "nothing has arrived", "32: before 1 unused"),
@@ -400,12 +400,8 @@ mod tests {
             (40, !1, "and the 32 before it, without 39", "31: 8 to 38 received, 1: 39 missing"),
             (2, u32::MAX, "and all of the 32 before it", "32: 65506 to 1 received"),
         ];
-        for (newest, received, words, leaves) in cases {
-            assert_eq!(
-                runs(newest, received),
-                (words.to_owned(), leaves.to_owned()),
-                "{newest} {received:b}"
-            );
+        for (newest, received, text, leaves) in cases {
+            assert_eq!(runs(newest, received), (text.to_owned(), leaves.to_owned()), "{newest} {received:b}");
         }
     }
 
