@@ -389,7 +389,7 @@ fn save(directory: &Folder) -> (PathBuf, (i32, i32)) {
 
 fn tick(program: &mut Program) -> u32 {
     let first = program.type_line("stats");
-    (0..12).for_each(|_| drop(program.answer()));
+    while !program.answer().starts_with("panics ") {} // The last line.
     first.strip_prefix("tick ").expect("the tick").trim().parse().expect("a number")
 }
 
