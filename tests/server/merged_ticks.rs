@@ -25,7 +25,7 @@ to_client\terror\treliable\t4\trule:str detail:str\tan error
 to_client\tdots\tlatest\t5\ttick:u32.tick enter:[id:u32,x:u16] leave:[u32] moved:[id:u32,x:u16]\tdots
 ";
 
-/// Held while no update is computed, because each asks the game what its client sees.
+/// A test that holds this lock stops all updates, because each asks the game what its client sees.
 static UPDATES: Mutex<()> = Mutex::new(());
 
 fn stop_updates() -> MutexGuard<'static, ()> {
@@ -103,10 +103,10 @@ impl SimpleGame for Dots {
 }
 
 /// Waits until a metric of the server is at least this.
-fn wait_for(server: &ServerHandle, name: &str, least: u64) {
+fn wait_for(server: &ServerHandle, name: &str, min: u64) {
     let deadline = Instant::now() + PATIENCE;
-    while metric(server, name) < least {
-        assert!(Instant::now() < deadline, "{name} is {}, not {least}", metric(server, name));
+    while metric(server, name) < min {
+        assert!(Instant::now() < deadline, "{name} is {}, not {min}", metric(server, name));
         thread::sleep(Duration::from_millis(5));
     }
 }

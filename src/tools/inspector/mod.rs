@@ -356,7 +356,7 @@ impl Inspector {
         removed
     }
 
-    /// Explains frame `n` as JSON, with its bytes as sent; `removed` if it is no longer stored.
+    /// Explains frame `n` as JSON, with its bytes as sent; `gone` if it is no longer stored.
     pub fn explain(&self, n: u64) -> String {
         let Some(log) = self.log_with(n) else { return frame_json::gone_json(n) };
         let Some((frame, explained)) = log.explanation(n, &self.codes) else {

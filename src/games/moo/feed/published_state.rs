@@ -230,8 +230,8 @@ pub struct PublicState {
 }
 
 impl PublicState {
-    /// The index of a player. Searches the compared values, because of a thousand players they fit
-    /// into the CPU cache, and each update searches its player.
+    /// The index of a player. Searches the compared values: each update searches its player, and the
+    /// compared values of a thousand players fit into the CPU cache.
     pub fn index_of(&self, player: PlayerId) -> Option<usize> {
         self.visible.binary_search_by_key(&player, |visible| visible.identity.player).ok()
     }

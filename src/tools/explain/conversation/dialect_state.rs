@@ -147,11 +147,11 @@ impl<'c> DialectState<'c> {
     pub fn apply_request(&mut self, request: &UpgradeRequest) {
         let (dialect, format) = (request.dialect.as_deref(), request.format.as_deref());
         self.is_foreign = self.is_always_foreign || !self.may_serve(&request.path);
-        let dialect_state =
+        let found =
             self.codes.map(|codes| routes::find_by_room_tables(codes, &request.path, dialect, format));
         // For an unknown path, or `/`, the format stays unknown unless the query selects JSON.
         self.json = (format == Some("json")).then_some(true);
-        if let Some(Ok((dialect, json))) = dialect_state {
+        if let Some(Ok((dialect, json))) = found {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
             self.is_own_server = request.path != "/";
             self.json = self.json.or(self.is_own_server.then_some(json));

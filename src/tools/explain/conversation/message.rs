@@ -16,7 +16,7 @@ impl<'c> Conversation<'c> {
     /// Explains a message, or the payload of a control frame, without a header. The result has one
     /// frame, whose tree begins with the payload.
     pub(crate) fn explain_message(&mut self, from: Side, opcode: Opcode, payload: &[u8]) -> Explanation<'c> {
-        let inside = self.dialect_state.explain(payload, 0, opcode, from);
+        let inside = self.state.explain(payload, 0, opcode, from);
         let noun = if opcode.is_control() { "" } else { " message" };
         let line = format!("{}{noun}, {}", opcode.name(), count_noun(payload.len(), "byte"));
         let tree = Node::parent(MESSAGE, 0, vec![inside.node]).valued(line).raw(opcode.name());
@@ -28,7 +28,7 @@ impl<'c> Conversation<'c> {
             ..ExplainedFrame::new(0..payload.len(), tree)
         };
         let (dialect, is_foreign) = (self.dialect(), self.is_foreign());
-        let (candidates, frames) = (self.dialect_state.candidates(), vec![frame]);
+        let (candidates, frames) = (self.state.candidates(), vec![frame]);
         Explanation { bytes: payload.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 

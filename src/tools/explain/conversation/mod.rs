@@ -49,7 +49,7 @@ use crate::ws::message::Limits;
 /// heads and frames.
 #[derive(Clone, Debug)]
 pub struct Conversation<'c> {
-    dialect_state: DialectState<'c>,
+    state: DialectState<'c>,
     /// The target of the upgrade request, once received.
     request: Option<UpgradeRequest>,
     /// The negotiated extensions.
@@ -64,28 +64,25 @@ impl<'c> Conversation<'c> {
     /// Creates a conversation in which the path of the request selects the dialect. `dialect`
     /// applies without a request.
     pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation {
-            dialect_state: DialectState::from_path(codes, dialect),
-            ..Conversation::in_dialect(dialect)
-        }
+        Conversation { state: DialectState::from_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// Creates a conversation in this dialect, whatever the path.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (DirectionState::default(), DirectionState::default());
-        let (dialect_state, extensions) = (DialectState::fixed(dialect), Extensions::None);
-        Conversation { dialect_state, request: None, extensions, client, server, is_our_client: false }
+        let (state, extensions) = (DialectState::fixed(dialect), Extensions::None);
+        Conversation { state, request: None, extensions, client, server, is_our_client: false }
     }
 
     /// Creates a conversation of another protocol: no message is decoded as a packet, whatever the
     /// path. `dialect` is not used.
     pub fn foreign(dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { dialect_state: DialectState::foreign(dialect), ..Conversation::in_dialect(dialect) }
+        Conversation { state: DialectState::foreign(dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// Skips the upgrade: both sides continue with frames, and no message is unfinished.
     pub fn start_after_upgrade(&mut self, json: bool) {
-        self.dialect_state.set_json(json);
+        self.state.set_json(json);
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Frames;
             half.open = UnfinishedMessage::None;
@@ -94,7 +91,7 @@ impl<'c> Conversation<'c> {
 
     /// Applies the limits of a tickwire server, whatever the path.
     pub fn set_own_server(&mut self) {
-        self.dialect_state.set_own_server();
+        self.state.set_own_server();
     }
 
     /// Applies the limits of a tickwire client to the frames of the server.
@@ -115,23 +112,23 @@ impl<'c> Conversation<'c> {
 
     /// Sets the detail in which payloads are explained.
     pub(crate) fn set_detail(&mut self, detail: Detail) {
-        self.dialect_state.set_detail(detail);
+        self.state.set_detail(detail);
     }
 
     /// Whether packets are JSON in text messages; `None` if unknown.
     pub fn json(&self) -> Option<bool> {
-        self.dialect_state.json()
+        self.state.json()
     }
 
     /// Whether the path is unique to tickwire servers, so that their limits apply.
     pub fn is_ours(&self) -> bool {
-        self.dialect_state.is_ours()
+        self.state.is_ours()
     }
 
     /// Whether the path or the subprotocol belongs to another protocol, so that messages are not
     /// decoded as packets.
     pub fn is_foreign(&self) -> bool {
-        self.dialect_state.is_foreign()
+        self.state.is_foreign()
     }
 
     /// The size of the unfinished items and messages, in bytes.
@@ -150,22 +147,22 @@ impl<'c> Conversation<'c> {
 
     /// The known, guessed or default dialect.
     pub fn dialect(&self) -> &'c Dialect {
-        self.dialect_state.dialect()
+        self.state.dialect()
     }
 
     /// Whether the user or the path of a request selected the dialect.
     pub fn is_settled(&self) -> bool {
-        self.dialect_state.is_settled()
+        self.state.is_settled()
     }
 
     /// The evidence for the dialect, if the upgrade is missing.
     pub fn guess(&self) -> Option<&DialectGuess<'c>> {
-        self.dialect_state.guess()
+        self.state.guess()
     }
 
     /// Sets the guess. It applies until a request selects the dialect.
     pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
-        self.dialect_state.set_guess(guess);
+        self.state.set_guess(guess);
     }
 
     /// Receives bytes of a side, and explains each head and frame that they complete. Bit positions
@@ -217,7 +214,7 @@ impl<'c> Conversation<'c> {
     /// Starts both sides in the middle of the stream, with a search for a head or a plausible
     /// frame.
     pub fn start_midstream(&mut self) {
-        self.dialect_state.start_guessing();
+        self.state.start_guessing();
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Seek;
         }
@@ -235,7 +232,7 @@ impl<'c> Conversation<'c> {
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
             half.stage = DirectionStage::Seek;
-            self.dialect_state.start_guessing();
+            self.state.start_guessing();
         }
         given_up
     }
@@ -269,15 +266,15 @@ impl<'c> Conversation<'c> {
     }
 
     fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<ExplainedFrame<'c>>) -> Explanation<'c> {
-        let (dialect, candidates) = (self.dialect_state.dialect(), self.dialect_state.candidates());
-        let is_foreign = self.dialect_state.is_foreign();
+        let (dialect, candidates) = (self.state.dialect(), self.state.candidates());
+        let is_foreign = self.state.is_foreign();
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 
     /// The limits of the receiver of a side's frames, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
         match from {
-            Side::Client => self.dialect_state.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
+            Side::Client => self.state.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
             Side::Server => self.is_our_client.then_some(limits::SERVER_MESSAGE_LIMITS),
         }
     }
@@ -307,7 +304,7 @@ impl<'c> Conversation<'c> {
             };
             if is_head {
                 let mut search = search.unwrap_or_else(|| Box::new(HeadSearch::new(from)));
-                let size = search.size(input, &self.dialect_state);
+                let size = search.size(input, &self.state);
                 self.half(from).head = Some(search).filter(|_| size.is_none());
                 return size;
             }
@@ -343,7 +340,7 @@ impl<'c> Conversation<'c> {
         if !is_all && !self.half(from).search.is_due(input.len()) {
             return None;
         }
-        let (dialects, json) = (self.dialect_state.search_dialects(), self.dialect_state.json());
+        let (dialects, json) = (self.state.search_dialects(), self.state.json());
         let half = self.half(from);
         match half.search.first_frame(input, from, (&dialects, json), is_all) {
             Some(at) => {
@@ -381,15 +378,15 @@ impl<'c> Conversation<'c> {
     }
 
     fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
-        let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.dialect_state);
+        let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.state);
         if let Some(granted) = &head.granted {
             self.extensions = granted.extensions;
             self.client.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.client));
             self.server.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.server));
-            granted.subprotocol.iter().for_each(|name| self.dialect_state.agree(name));
+            granted.subprotocol.iter().for_each(|name| self.state.agree(name));
         }
         if let Some(request) = head.request {
-            self.dialect_state.apply_request(&request);
+            self.state.apply_request(&request);
             self.request = Some(request);
         }
         let half = self.half(from);
@@ -471,9 +468,9 @@ impl<'c> Conversation<'c> {
         begin: usize,
     ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
         let limits = self.limits(from);
-        let Conversation { dialect_state, client, server, .. } = self;
+        let Conversation { state, client, server, .. } = self;
         let DirectionState { open, inflation, .. } = if from == Side::Client { client } else { server };
-        let explain = |payload: &[u8], begin, opcode| dialect_state.explain(payload, begin, opcode, from);
+        let explain = |payload: &[u8], begin, opcode| state.explain(payload, begin, opcode, from);
         if inflation.is_on() && open.is_compressed_with(header) {
             return explain_compressed((open, inflation), payload, begin, header, limits, explain);
         }
