@@ -230,8 +230,8 @@ pub struct PublicState {
 }
 
 impl PublicState {
-    /// The index of a player. Searches the compared values: each update searches its player, and the
-    /// compared values of a thousand players fit into the CPU cache.
+    /// The index of a player. Searches the compared values: each update searches its player, and
+    /// those values of a thousand players fit into the CPU cache.
     pub fn index_of(&self, player: PlayerId) -> Option<usize> {
         self.visible.binary_search_by_key(&player, |visible| visible.identity.player).ok()
     }
