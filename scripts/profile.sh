@@ -9,8 +9,8 @@
 # --out      folder of the results (default target/profile)
 # CASE       play, still, native or spectators, as in scripts/bench.sh (default: all)
 #
-# Needs `perf` (Debian: linux-perf) and permission to sample all processes (kernel.perf_event_paranoid below 1). The samples are taken per core, and those of
-# the server are selected afterwards: a timer per thread would hardly ever expire in the threads of clients, which run for microseconds at a time.
+# `perf` (Debian: linux-perf) samples all processes, which needs kernel.perf_event_paranoid below 1. The table counts the samples of the
+# server. A timer per thread would hardly ever expire in the threads of clients, which run for microseconds at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

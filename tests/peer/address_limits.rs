@@ -20,12 +20,12 @@ fn address(number: usize) -> AddressPrefix {
     AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number as u32).into())
 }
 
-/// What a chat message spends.
+/// The action of a chat message.
 fn chat() -> LimitedAction {
     LimitedAction::Shared(shared()[0])
 }
 
-/// How many of these come through at one time.
+/// The number of these actions that are allowed at one time.
 fn taken(
     address_limits: &AddressRateLimits,
     from: AddressPrefix,
@@ -51,7 +51,7 @@ fn an_address_may_chat_as_much_as_four_clients() {
 fn a_class_of_forty_behind_one_address_loads_the_page_and_joins_at_once() {
     let (address_limits, class) = (AddressRateLimits::new(true), ip("203.0.113.9"));
     assert!(taken(&address_limits, class, LimitedAction::Connection, START) >= 40 * 61);
-    // And again, when the server was started anew.
+    // After a restart of the server, all of them connect and join once more.
     assert!(taken(&address_limits, class, LimitedAction::Client, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
     assert!(taken(&address_limits, class, LimitedAction::Join, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
 }

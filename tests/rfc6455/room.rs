@@ -38,7 +38,7 @@ fn a_declared_length_reserves_no_more_than_the_limit() {
     }
 }
 
-/// What a connection says of these bytes, read into the room that it gives or handed over, in pieces of at most `max` bytes.
+/// The events that a connection returns for these bytes, in pieces of at most `max` bytes: read into its buffer, or passed to it.
 fn events(bytes: &[u8], max: usize, is_read: bool) -> Vec<String> {
     let mut conn = Connection::new(Role::Server, LIMITS);
     let (mut left, mut events) = (bytes, Vec::new());

@@ -4,13 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::game::simple::{Entities, EntityInfo, EntityRef, GameAction, RowValues, Sight, Viewer};
+use tickwire::game::simple::{Entities, EntityInfo, EntityRef, Sight, Viewer};
 use tickwire::internal::server::net::ServerHandle;
-use tickwire::packet::DecodedPacket;
 use tickwire::prelude::*;
 
 use crate::guest::{Guest, server_of};
 use crate::lockstep::metric;
+use crate::program_of_units::Action;
 use crate::support::PATIENCE;
 
 const ROWS: &str = "\
@@ -46,29 +46,13 @@ rows! {
     struct DotRow in "dots" { id: u32, x: u16 }
 }
 
-fields!(enum Nothing: Nothing {});
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Nothing {
-    Nothing,
-}
-
-impl GameAction for Nothing {
-    fn from_packet(_: &DecodedPacket<'_>) -> Option<Nothing> {
-        None
-    }
-
-    fn to_packet(&self) -> RowValues {
-        RowValues::new("", &[], Vec::new())
-    }
-}
-
 impl SimpleGame for Dots {
     const NAME: &'static str = "dots";
     const DIALECT: &'static str = "dots";
     const TABLE: (&'static str, &'static str) = ("dots.tsv", ROWS);
     const PAGE: &'static str = "";
 
-    type Action = Nothing;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Dots {
         Dots { x: 0 }
@@ -78,7 +62,7 @@ impl SimpleGame for Dots {
 
     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 
-    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> ActionResult {
+    fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> ActionResult {
         Ok(())
     }
 
