@@ -59,9 +59,10 @@ impl UpdateWorker<'_> {
             let room = &client.transport.room;
             // `ServerHandle::start_rooms` has checked that the server has the game of each room.
             if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.game) {
-                let metrics = || room.metrics.clone();
-                let new_group = || RoomGroup { clients: (game.new_update_group)(), metrics: metrics() };
-                self.groups.entry(room.number).or_insert_with(new_group);
+                self.groups.entry(room.number).or_insert_with(|| RoomGroup {
+                    clients: (game.new_update_group)(),
+                    metrics: room.metrics.clone(),
+                });
             }
         }
         for (number, RoomGroup { clients, metrics }) in &mut self.groups {
