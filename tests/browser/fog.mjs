@@ -166,7 +166,7 @@ await game.check('on a network of 150 ms, a walk shows in the next frame and is 
       // A wall may be in the way of some. Without prediction, the end of a walk is shown late, too.
       for (let one = 0; one < tries; one += 1) {
         await standsStill(eve);
-        times[name].push(await shownAfter(eve, 'wasd'[one % 4], { least: WALKED_PX, holdMs, restMs: 400 }));
+        times[name].push(await shownAfter(eve, 'wasd'[one % 4], { least: WALKED_PX, holdMs }));
       }
       times[name] = times[name].filter((one) => one !== null);
       assert.ok(times[name].length * 2 >= tries, `${name}: ${JSON.stringify(times)}`);

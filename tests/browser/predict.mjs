@@ -87,7 +87,8 @@ try {
       for (let tries = 0; found.length < walks && tries < 3 * walks; tries += 1) {
         await standing(ada);
         const from = await ada.evaluate(() => ({ x: window.tickwire.own.x, y: window.tickwire.own.y }));
-        const one = await shownAfter(ada, 'dsaw'[tries % 4], { least: WALKED, holdMs: ms, restMs: 1500 });
+        const one = await shownAfter(ada, 'dsaw'[tries % 4], { least: WALKED, holdMs: ms });
+        await standing(ada);
         // A tree, a rock or the edge of the map may stand beside the player: then the next key.
         if (far(from, await state(ada, 'own')) > 20) found.push(one);
       }

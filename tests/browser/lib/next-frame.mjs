@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Two strips of the canvas are compared, above and below the middle: the whole world moves there when the own player does. */
 const [STRIP_PX, EDGE_PX] = [40, 60];
+/** The longest time after a key until its movement is shown: the largest lead and the largest display delay after a stall, twice. Otherwise there was none. */
+const SHOWN_MS = 4000;
 
 /**
  * Begins to look at each frame. Call it after the page's own first frame.
@@ -49,18 +51,19 @@ export async function standsStill(page) {
 }
 
 /**
- * Presses a key, and lets it go.
+ * Presses a key, lets it go, and waits until the canvas has changed. Call {@link standsStill} before it: on a slow line, a movement from
+ * the key before may still be under way.
  * @param {import('playwright-core').Page} page @param {string} key
- * @param {{ least: number, holdMs: number, restMs: number, meanwhile?: () => Promise<void> }} how `least`: pixels that must differ;
+ * @param {{ least: number, holdMs: number, meanwhile?: () => Promise<void> }} how `least`: pixels that must differ;
  *   `meanwhile`: what is done just before the key, such as a movement of the mouse
  * @returns {Promise<{ frames: number, ms: number } | null>} null if nothing has changed
  */
-export async function shownAfter(page, key, { least, holdMs, restMs, meanwhile = async () => {} }) {
+export async function shownAfter(page, key, { least, holdMs, meanwhile = async () => {} }) {
   await page.evaluate((pixels) => { Object.assign(window.look, { armed: true, key: null, found: null, least: pixels }); }, least);
   await meanwhile();
   await page.keyboard.down(key);
   await sleep(holdMs);
   await page.keyboard.up(key);
-  await sleep(restMs);
+  await page.waitForFunction(() => window.look.found, undefined, { timeout: SHOWN_MS }).catch(() => {});
   return page.evaluate(() => { window.look.armed = false; return window.look.found; });
 }
