@@ -7,12 +7,12 @@ FROM rust:1.95-bookworm AS build
 WORKDIR /source
 COPY . .
 # The web pages and tickwire.wasm are committed, and become part of the program.
-RUN cargo build --release --locked --bin tickwire
+RUN cargo build --profile dist --locked --bin tickwire
 
 FROM debian:12-slim
 RUN useradd --system --no-create-home --shell /usr/sbin/nologin tickwire \
     && install --directory --owner=tickwire --group=tickwire --mode=0700 /data
-COPY --from=build /source/target/release/tickwire /usr/local/bin/tickwire
+COPY --from=build /source/target/dist/tickwire /usr/local/bin/tickwire
 # Captures and saved worlds go to the working directory.
 WORKDIR /data
 VOLUME /data

@@ -53,5 +53,5 @@ if (($(node --print 'process.versions.node.split(".")[0]') < 22)); then
     node=$home/node/node_modules/$package/bin/node
     [[ -x $node ]] || npm install --prefix "$home/node" --no-audit --no-fund --loglevel error "$package@$version"
 fi
-cargo build --release --quiet --locked --example fog
-exec "$node" "$home/bench.mjs" "$PWD" "$target/release/examples/fog" "$rounds" "$seconds" "${cases[@]}"
+cargo build --profile dist --quiet --locked --example fog
+exec "$node" "$home/bench.mjs" "$PWD" "$target/dist/examples/fog" "$rounds" "$seconds" "${cases[@]}"

@@ -6,9 +6,12 @@
 #   $failures   conditions that did not hold     $port      of the server, once start_server has returned
 #   $server     its process                      $log_level of the server
 
-# With TICKWIRE_BUILT the caller has built it, because it limits the time of the script.
-[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build --release --quiet
-tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
+# A script that sets $profile measures the program of that profile. With TICKWIRE_BUILT the caller has built `release`, because it
+# limits the time of the script.
+[[ -z ${TICKWIRE_BUILT:-} ]] || profile=release
+profile=${profile:-release}
+[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build --profile "$profile" --quiet
+tickwire=${CARGO_TARGET_DIR:-target}/$profile/tickwire
 work=$(mktemp -d)
 failures=0 server='' port='' log_level=warn pinned=()
 

@@ -21,7 +21,7 @@ peer_node() { NODE_ENV=production exec "$peers_home/$1/node_modules/node/bin/nod
 # Sets $peers to the peers that start. Names each of the others, with the reason.
 prepare_peers() {
     local peer version reason
-    cargo build --release --quiet --example floor_tungstenite
+    cargo build --profile "$profile" --quiet --example floor_tungstenite
     for peer in ws uws colyseus; do
         if version=$(install_peer "$peer" 2>"$work/install"); then
             peers+=("$peer") peer_versions+=("$peer: $version")

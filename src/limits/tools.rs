@@ -128,6 +128,18 @@ pub const INSPECTOR_LINK_BYTES: usize = 16_000;
 /// counts. Others are counted as `other`.
 pub const INSPECTOR_PACKET_KINDS: usize = 64;
 
+// ---- server: samples of sent frames ---------------------------------------------------------
+
+/// Of each packet, one in this many frames is sampled for the byte counts by field. A sample is a
+/// copy under a lock, which costs about as much as a few frames cost to count.
+pub const FRAMES_PER_SAMPLE: u64 = 256;
+/// Maximum number of samples of a packet that an update worker stores until somebody reads the
+/// counts. Newer ones then replace the oldest.
+pub const FRAME_SAMPLES: usize = 4;
+/// Maximum bytes of a sample: longer frames are rare, and not sampled. With [`FRAME_SAMPLES`], a
+/// worker stores at most 32 KiB of each packet.
+pub const FRAME_SAMPLE_BYTES: usize = 8 * 1024;
+
 // ---- cli: the terminal ----------------------------------------------------------------------
 
 /// Interval at which the console checks whether the program is in the terminal's foreground. A

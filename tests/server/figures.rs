@@ -1,4 +1,4 @@
-//! The figures of an operator: histograms and bytes by packet at `/metrics`, memory by part, percentiles of bots.
+//! The figures of an operator: histograms, bytes by packet and by field at `/metrics`, memory by part, percentiles of bots.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -122,6 +122,29 @@ fn bots_measure_round_trips_in_every_dialect() {
         let text = report.to_string();
         assert!(text.contains("\n  update gap    p50 ") && text.contains("\n  round trip    p50 "), "{text}");
     }
+    server.stop();
+}
+
+#[test]
+fn sampled_fields_are_in_the_metrics_and_in_traffic() {
+    let server = server_with(|config| config.address_rate_limits = false);
+    play(&server, &["native"], 24, 2);
+    let metrics = metrics(&server);
+    for field in ["header", "code", "tick", "moved.dx"] {
+        let name = format!("tickwire_sampled_bytes_total{{packet=\"update\",field=\"{field}\"}}");
+        assert!(metrics[&name] > 0.0, "{field}: {metrics:?}");
+    }
+    let reply = server.console().run("traffic", Source::Program).expect("a command");
+    assert!(reply.is_ok, "{}", reply.text);
+    let rows: Vec<Vec<&str>> =
+        reply.text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let bytes: Vec<u64> = rows.iter().map(|row| row[2].parse().expect("bytes")).collect();
+    assert!(bytes.iter().is_sorted_by(|one, next| one >= next), "{}", reply.text);
+    let update = rows.iter().find(|row| row[0] == "update").expect("updates");
+    let shares = update.windows(2).filter(|words| words[1].starts_with('%')).map(|words| words[0].parse());
+    let shares: Vec<u64> = shares.collect::<Result<_, _>>().expect("percent");
+    // The first is the share of all bytes; fields under 1 % are left out.
+    assert!(shares[0] > 10 && (90..=105).contains(&shares[1..].iter().sum::<u64>()), "{}", reply.text);
     server.stop();
 }
 

@@ -111,6 +111,15 @@ impl ByteCounts {
         &mut self.kinds[at]
     }
 
+    /// Iterates over the fields of all packets: packet, field and bytes.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        self.kinds.iter().flat_map(|kind| {
+            let fields = kind.bits.0.iter();
+            fields.map(|(field, bits)| (&*kind.packet, &**field, bits / BYTE as u64))
+        })
+    }
+
     /// Returns the counts since the last call as a JSON list.
     pub fn take(&mut self) -> String {
         let kinds = std::mem::take(&mut self.kinds).into_iter();

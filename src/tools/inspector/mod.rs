@@ -53,7 +53,7 @@ use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::explain::Conversation;
 use crate::ws::Side;
-use byte_counts::ByteCounts;
+pub use byte_counts::ByteCounts;
 use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 use export::ExportedConnection;

@@ -26,6 +26,8 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
 /** A row of `memory`: part, bytes or `-`, and what they include. */
 const MEMORY_ROW = /^(\S+(?: \S+)*)\s{2,}(\d+|-)\s{2,}(.+)$/;
+/** A row of `traffic`: packet, frames, bytes, share of all bytes, and the shares of the fields or `-`. */
+const TRAFFIC_ROW = /^(\S+)\s{2,}(\d+)\s{2,}(\d+)\s{2,}(\d+ %)\s{2,}(.+)$/;
 /** Name of the default room in the response to `rooms`. */
 const DEFAULT_ROOM = '(default)';
 
@@ -174,26 +176,35 @@ function figures(lines) {
 /** Groups digits by three. @param {string} text */
 const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 
-/** Measures the memory of the selected room, and shows its parts or the error. */
-async function measure() {
-  byId('measure').disabled = true;
-  const answer = await run(`${roomPrefix()}memory`);
-  byId('measure').disabled = false;
+/** The text above a table. @param {'memory' | 'traffic'} id of the table */
+const noteOf = (id) => byId(/** @type {const} */ (`${id}-note`));
+
+/**
+ * Runs a command, and shows the rows of its answer, or the error.
+ * @param {'memory' | 'traffic'} id of the table @param {string} command @param {RegExp} row @param {HTMLButtonElement} button
+ */
+async function count(id, command, row, button) {
+  button.disabled = true;
+  const answer = await run(command);
+  button.disabled = false;
   if (!answer) return;
-  const found = answer.text.split('\n').map((line) => MEMORY_ROW.exec(line)).filter((row) => row !== null);
-  showMemory(found.map(([, part, bytes, includes]) => [part, grouped(bytes.replace('-', '–')), includes]));
-  if (!answer.done) byId('memory-note').textContent = answer.text.trim();
+  const rows = answer.text.split('\n').map((line) => row.exec(line)).filter((found) => found !== null);
+  showCounts(id, rows.map(([, ...texts]) => texts.map((text, i) => (i === 0 ? text : grouped(text.replace(/^-$/, '–'))))));
+  if (!answer.done) noteOf(id).textContent = answer.text.trim();
 }
 
-/** @param {string[][]} parts part, bytes, what they include; none hides the table */
-function showMemory(parts) {
-  byId('memory-table').hidden = parts.length === 0;
-  byId('memory-note').textContent = byId('memory-note').dataset.start ?? '';
-  byId('memory').replaceChildren(...parts.map((texts) => {
+/**
+ * @param {'memory' | 'traffic'} id of the table
+ * @param {string[][]} rows a name, figures, and what they include; none hides the table
+ */
+function showCounts(id, rows) {
+  byId(/** @type {const} */ (`${id}-table`)).hidden = rows.length === 0;
+  noteOf(id).textContent = noteOf(id).dataset.start ?? '';
+  byId(id).replaceChildren(...rows.map((texts) => {
     const row = document.createElement('tr');
     texts.forEach((text, i) => {
       const cell = row.insertCell();
-      cell.className = ['name', 'figure', 'includes'][i];
+      cell.className = i === 0 ? 'name' : i === texts.length - 1 ? 'includes' : 'figure';
       cell.textContent = text;
     });
     return row;
@@ -339,8 +350,9 @@ function bindEvents() {
   });
   byId('line').addEventListener('keydown', recallLine);
   byId('save').onclick = () => runAndShow(`${roomPrefix()}save`);
-  byId('measure').onclick = measure;
-  byId('room').onchange = () => { showMemory([]); refresh(); };
+  byId('measure').onclick = () => count('memory', `${roomPrefix()}memory`, MEMORY_ROW, byId('measure'));
+  byId('count').onclick = () => count('traffic', 'traffic', TRAFFIC_ROW, byId('count'));
+  byId('room').onchange = () => { showCounts('memory', []); refresh(); };
   byId('stop').onclick = () => runAndShow('stop');
   confirmTwice(byId('stop'));
   byId('forget').onclick = () => askForToken('');

@@ -5,6 +5,7 @@ export interface Elements {
   'announce-title': HTMLElement;
   console: HTMLElement;
   'console-title': HTMLElement;
+  count: HTMLButtonElement;
   figures: HTMLElement;
   'figures-title': HTMLElement;
   forget: HTMLButtonElement;
@@ -35,6 +36,11 @@ export interface Elements {
   token: HTMLInputElement;
   'token-error': HTMLElement;
   'token-form': HTMLFormElement;
+  traffic: HTMLTableSectionElement;
+  'traffic-card': HTMLElement;
+  'traffic-note': HTMLElement;
+  'traffic-table': HTMLElement;
+  'traffic-title': HTMLElement;
 }
 
 /** Returns an element of the page. */

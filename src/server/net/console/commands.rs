@@ -10,7 +10,7 @@ use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
 use super::context::{CommandContext, CommandResult};
-use super::{bans, memory, processes, save_world};
+use super::{bans, memory, processes, save_world, traffic};
 use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Roster};
 use crate::limits;
@@ -37,7 +37,7 @@ const ROOM_USAGE: &str = "room NAME COMMAND";
 const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats", "memory", "end"];
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
-const SERVER_COMMANDS: [CommandRow; 17] = [
+const SERVER_COMMANDS: [CommandRow; 18] = [
     ("help", "list the commands", |context, _| Ok(help(context.room.handle.game.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
@@ -74,6 +74,11 @@ const SERVER_COMMANDS: [CommandRow; 17] = [
         "memory",
         "show the bytes that the parts of a room store, and the memory of the server",
         |context, _| Ok(memory::report(context.host, &context.room)?),
+    ),
+    (
+        "traffic",
+        "show the bytes that all clients were sent, by packet, and the shares of its fields",
+        |context, _| Ok(traffic::report(context.host)),
     ),
     (
         "drain [SECONDS]",
@@ -170,7 +175,8 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         return ("unknown", Err(No::Usage(reason)));
     };
     let name = name_of(usage);
-    let only_looks = ["help", "players", "bans", "stats", "memory", "rooms", "processes"].contains(&name)
+    let only_looks = ["help", "players", "bans", "stats", "memory", "traffic", "rooms", "processes"]
+        .contains(&name)
         || ["capture", "notice"].contains(&name) && rest.is_empty();
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {

@@ -21,6 +21,7 @@ pub mod http_admin;
 mod memory;
 mod processes;
 pub mod save_world;
+mod traffic;
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@
 //! each update and each send changes has no lock: see [`WorkerMetrics`].
 
 mod duration_histogram;
+mod frame_samples;
 mod packet_bytes;
 mod worker_metrics;
 
@@ -29,10 +30,12 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Metric, Registry, Unit};
 
 use self::duration_histogram::DurationHistogram;
-use self::packet_bytes::PacketCatalog;
-pub use self::packet_bytes::PacketHeads;
+pub use self::frame_samples::FieldBytes;
+use self::frame_samples::SampledFields;
+pub use self::packet_bytes::{FrameCount, PacketHeads};
+use self::packet_bytes::{PacketBytes, PacketCatalog};
 pub use self::worker_metrics::WorkerMetrics;
-use self::worker_metrics::{SummedBytes, SummedHistogram, SummedPackets};
+use self::worker_metrics::{SampledBytes, SummedBytes, SummedHistogram, SummedPackets};
 use crate::packet::PacketTables;
 use crate::util::sync::Mutex;
 
@@ -124,6 +127,7 @@ macro_rules! metrics {
             publish_time: Arc<DurationHistogram>,
             /// Time of one sync of a journal.
             journal_sync_time: Histogram,
+            sampled_fields: Arc<SampledFields>,
             /// Metrics of the update workers, in their order.
             pub workers: Arc<[Arc<WorkerMetrics>]>,
             $(#[doc = concat!($help, ".")] pub $field: $kind,)+
@@ -137,6 +141,7 @@ macro_rules! metrics {
                     tick_time: Histogram::new(exponential_buckets(16e-6, f64::sqrt(2.0), 28)),
                     publish_time: Arc::default(),
                     journal_sync_time: Histogram::new(exponential_buckets(64e-6, 2.0, 16)),
+                    sampled_fields: Arc::default(),
                     workers: WorkerMetrics::for_workers(workers, PacketCatalog::new(tables)),
                     $($field: <$kind>::default(),)+
                 };
@@ -249,6 +254,19 @@ impl Metrics {
         self.register("packets_sent", None, "Frames queued for clients, by packet", frames);
         let help = "Bytes queued for clients, including frame headers, by packet";
         self.register("packets_sent", Some(Unit::Bytes), help, bytes);
+        let help = "Bytes of sampled frames, by packet and field";
+        let fields = SampledBytes { workers: workers(), fields: Arc::clone(&self.sampled_fields) };
+        self.register("sampled", Some(Unit::Bytes), help, fields);
+    }
+
+    /// Returns the frames queued for clients, by packet.
+    pub fn sent_packets(&self) -> BTreeMap<&str, FrameCount> {
+        PacketBytes::sums(self.workers.iter().map(|worker| &worker.packets))
+    }
+
+    /// Returns the bytes of sampled frames, by packet and field.
+    pub fn sampled_fields(&self) -> Vec<FieldBytes> {
+        self.sampled_fields.read(&self.workers)
     }
 
     /// Returns the bytes queued for clients, including frame headers.

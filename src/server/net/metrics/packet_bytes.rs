@@ -2,7 +2,8 @@
 //!
 //! The packet of a frame is found by the first bytes of its payload: the head of the envelope and
 //! the code, which the packet table determines. No value is decoded. The number of names is
-//! bounded: the tables have them, except for three.
+//! bounded: the tables have them, except for three. Some frames are sampled for the byte counts by
+//! field.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value as Json;
 
+use super::frame_samples::FrameSamples;
 use crate::connection::WireFormat;
+use crate::limits;
 use crate::packet::{Code, Dialect, Direction, PacketTables};
 use crate::ws::Side;
 use crate::ws::frame::Header;
@@ -36,22 +39,27 @@ struct PacketHead {
     name: usize,
 }
 
-/// The packets of one dialect in one format, ordered by their first bytes.
+/// The packets of one dialect in one format.
 #[derive(Debug, Default)]
-pub struct PacketHeads(Vec<PacketHead>);
+pub struct PacketHeads {
+    /// The dialect; `None` for one that the tables lack.
+    dialect: Option<Arc<Dialect>>,
+    /// Ordered by the first bytes.
+    heads: Vec<PacketHead>,
+}
 
 impl PacketHeads {
     fn add(&mut self, head: &[u8], name: usize) {
         let mask = u128::MAX << (8 * HEAD_BYTES.saturating_sub(head.len()));
-        self.0.push(PacketHead { bytes: first_bytes(head), mask, name });
+        self.heads.push(PacketHead { bytes: first_bytes(head), mask, name });
     }
 
     /// Finds the index of the packet's name. No head of a dialect begins another one, so only the
     /// greatest head up to the payload can match.
     fn find(&self, payload: &[u8]) -> Option<usize> {
         let start = first_bytes(payload);
-        let after = self.0.partition_point(|head| head.bytes <= start);
-        let head = self.0[..after].last()?;
+        let after = self.heads.partition_point(|head| head.bytes <= start);
+        let head = self.heads[..after].last()?;
         (start & head.mask == head.bytes).then_some(head.name)
     }
 }
@@ -94,8 +102,8 @@ impl PacketCatalog {
         heads.map(|heads| Arc::clone(&heads[usize::from(format.is_json)])).unwrap_or_default()
     }
 
-    fn heads_of(&self, dialect: &Dialect, is_json: bool) -> PacketHeads {
-        let mut heads = PacketHeads::default();
+    fn heads_of(&self, dialect: &Arc<Dialect>, is_json: bool) -> PacketHeads {
+        let mut heads = PacketHeads { dialect: Some(Arc::clone(dialect)), heads: Vec::new() };
         for row in dialect.rows(Direction::ToClient) {
             let json = row.code(dialect.name()).map(|code| match code {
                 Code::Int(code) => format!("[{code},"),
@@ -108,7 +116,7 @@ impl PacketCatalog {
                 _ => {}
             }
         }
-        heads.0.sort_by_key(|head| head.bytes);
+        heads.heads.sort_by_key(|head| head.bytes);
         heads
     }
 
@@ -136,6 +144,7 @@ pub struct PacketBytes {
     counts: Vec<[AtomicU64; 2]>,
     /// Indices of [`CONTROL`], [`COMPRESSED`] and [`OTHER`].
     unnamed: [usize; 3],
+    samples: FrameSamples,
 }
 
 impl PacketBytes {
@@ -143,7 +152,8 @@ impl PacketBytes {
     pub fn new(catalog: Arc<PacketCatalog>) -> PacketBytes {
         let counts = catalog.names.iter().map(|_| Default::default()).collect();
         let unnamed = [CONTROL, COMPRESSED, OTHER].map(|name| catalog.index(name));
-        PacketBytes { catalog, counts, unnamed }
+        let samples = FrameSamples::new(catalog.names.len());
+        PacketBytes { catalog, counts, unnamed, samples }
     }
 
     /// Returns the catalog of the names.
@@ -151,15 +161,30 @@ impl PacketBytes {
         &self.catalog
     }
 
-    /// Counts whole frames to a client, with two relaxed atomic additions for each.
+    /// Returns the sampled frames.
+    pub fn samples(&self) -> &FrameSamples {
+        &self.samples
+    }
+
+    /// Counts whole frames to a client, with two relaxed atomic additions for each. Samples one in
+    /// [`limits::FRAMES_PER_SAMPLE`] frames of each packet.
     pub fn count(&self, heads: &PacketHeads, mut frames: &[u8]) {
         while !frames.is_empty() {
             let (name, length) = self.first_frame(heads, frames);
             let (frame, rest) = frames.split_at(length.min(frames.len()));
             let [count, bytes] = &self.counts[name];
-            count.fetch_add(1, Ordering::Relaxed);
+            let earlier = count.fetch_add(1, Ordering::Relaxed);
+            if earlier.is_multiple_of(limits::FRAMES_PER_SAMPLE) {
+                self.sample(heads, name, frame);
+            }
             bytes.fetch_add(frame.len() as u64, Ordering::Relaxed);
             frames = rest;
+        }
+    }
+
+    fn sample(&self, heads: &PacketHeads, name: usize, frame: &[u8]) {
+        if let Some(dialect) = heads.dialect.as_ref().filter(|_| !self.unnamed.contains(&name)) {
+            self.samples.add(name, dialect, frame);
         }
     }
 

@@ -10,6 +10,7 @@ use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
 use super::duration_histogram::DurationHistogram;
+use super::frame_samples::{FieldBytes, SampledFields};
 use super::packet_bytes::{FrameCount, PacketBytes, PacketCatalog};
 
 /// Metrics of one update worker and its clients.
@@ -96,6 +97,30 @@ impl EncodeMetric for SummedPackets {
             let labels = [("packet", packet)];
             let mut counter = encoder.encode_family(&labels)?;
             counter.encode_counter::<NoLabelSet, _, u64>(&(self.count)(&count), None)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
+/// The bytes of [`SampledFields`] with the labels `packet` and `field`.
+#[derive(Debug)]
+pub struct SampledBytes {
+    /// The workers.
+    pub workers: Arc<[Arc<WorkerMetrics>]>,
+    /// The counts.
+    pub fields: Arc<SampledFields>,
+}
+
+impl EncodeMetric for SampledBytes {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        for FieldBytes { packet, field, bytes } in self.fields.read(&self.workers) {
+            let labels = [("packet", packet), ("field", field)];
+            let mut counter = encoder.encode_family(&labels)?;
+            counter.encode_counter::<NoLabelSet, _, u64>(&bytes, None)?;
         }
         Ok(())
     }
