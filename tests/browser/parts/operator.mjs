@@ -45,6 +45,16 @@ export async function operator(game) {
     assert.match(await page.locator('#memory').innerText(), /process\s+\d[\d\u202f]+\s+resident memory/);
     await keep(page, 'operator-memory');
   });
+  await game.check('a press on Count shows the bytes by packet, with the shares of its fields', async () => {
+    await page.locator('#count').click();
+    const rows = page.locator('#traffic tr');
+    await rows.first().waitFor();
+    const texts = await rows.allInnerTexts();
+    assert.match(texts.find((text) => text.startsWith('welcome')) ?? '', /^welcome\s+\d+\s+\d+\s+\d+ %\s+rules_hash \d+ %, /);
+    const bytes = texts.map((text) => Number(text.split('\t')[2].replaceAll('\u202f', '')));
+    assert.deepEqual(bytes, bytes.toSorted((one, other) => other - one));
+    await keep(page, 'operator-traffic');
+  });
   await game.check('a kick asks first, and is forgotten when nobody answers', async () => {
     const asked = watchFor(page, () => [...document.querySelectorAll('#players tr button')]
       .some((one) => one.textContent === 'Really?' && one.checkVisibility()));
@@ -58,6 +68,8 @@ export async function operator(game) {
   await game.check('a phone shows the same without scrolling sideways', async () => {
     await phone.goto(link);
     await phone.locator('#players tr', { hasText: 'Ada' }).waitFor();
+    await phone.locator('#count').click();
+    await phone.locator('#traffic tr').first().waitFor();
     assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await keep(phone, 'operator-phone');
   });
