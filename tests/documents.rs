@@ -32,7 +32,15 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 25] = [
+const PLAIN: [(&str, &str); 27] = [
+    (
+        r#"rate(tickwire_sampled_bytes_total{packet="update"}[5m])"#,
+        "a query for Prometheus; tests/server/figures.rs reads the metric",
+    ),
+    (
+        "packet                      frames           bytes  share  fields",
+        "counts of 30 bots; tests/server/figures.rs runs the command",
+    ),
     (
         "cargo run --release -- between --upstream ws://127.0.0.1:8080",
         "a server of another application; tests/between/run.mjs has six of them",

@@ -26,7 +26,7 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
 /** A row of `memory`: part, bytes or `-`, and what they include. */
 const MEMORY_ROW = /^(\S+(?: \S+)*)\s{2,}(\d+|-)\s{2,}(.+)$/;
-/** A row of `traffic`: packet, frames, bytes, share of all bytes, and the shares of the fields or `-`. */
+/** A row of `traffic`: packet, frames, bytes, share of all bytes, and shares of fields or `-`. */
 const TRAFFIC_ROW = /^(\S+)\s{2,}(\d+)\s{2,}(\d+)\s{2,}(\d+ %)\s{2,}(.+)$/;
 /** Name of the default room in the response to `rooms`. */
 const DEFAULT_ROOM = '(default)';
@@ -181,7 +181,8 @@ const noteOf = (id) => byId(/** @type {const} */ (`${id}-note`));
 
 /**
  * Runs a command, and shows the rows of its answer, or the error.
- * @param {'memory' | 'traffic'} id of the table @param {string} command @param {RegExp} row @param {HTMLButtonElement} button
+ * @param {'memory' | 'traffic'} id of the table
+ * @param {string} command @param {RegExp} row @param {HTMLButtonElement} button
  */
 async function count(id, command, row, button) {
   button.disabled = true;

@@ -1,6 +1,6 @@
 //! The command `traffic`: the bytes that clients are sent, by packet and by field.
 //!
-//! Frames and bytes of a packet are exact. The shares of its fields are those of sampled frames.
+//! Frames and bytes of a packet are exact. The shares of its fields come from sampled frames.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use crate::server::net::server_state::ServerState;
 /// Fields with a smaller share are not listed, in percent.
 const MIN_SHARE: u64 = 1;
 
-/// Returns one packet per line, with the most bytes first: its name, frames, bytes, its share of all
-/// bytes, and the shares of its fields.
+/// Returns one packet per line, with the most bytes first: its name, frames, bytes, its share of
+/// all bytes, and the shares of its fields.
 pub fn report(host: &ServerState) -> String {
     let mut packets: Vec<_> = host.metrics.sent_packets().into_iter().collect();
     packets.sort_by_key(|(_, count)| std::cmp::Reverse(count.bytes));

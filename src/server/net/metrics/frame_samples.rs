@@ -1,12 +1,11 @@
 //! Samples of the frames that clients are sent, and their bytes by field.
 //!
-//! A worker copies some of its frames ([`FrameSamples`]). Only a reader of the counts decodes them,
-//! so nobody pays for counts that are not read.
+//! A worker copies some of its frames ([`FrameSamples`]). They are decoded when the counts are read
+//! ([`SampledFields`]), so counts that are not read cost no more than the copies.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::worker_metrics::WorkerMetrics;
 use crate::limits;
 use crate::packet::Dialect;
 use crate::tools::explain::explain;
@@ -68,12 +67,10 @@ pub struct FieldBytes {
 pub struct SampledFields(Mutex<ByteCounts>);
 
 impl SampledFields {
-    /// Decodes the newest samples of the workers, and returns the bytes of each field.
-    pub fn read(&self, workers: &[Arc<WorkerMetrics>]) -> Vec<FieldBytes> {
+    /// Decodes the newest samples of all workers, and returns the bytes of each field.
+    pub fn read<'a>(&self, samples: impl Iterator<Item = &'a FrameSamples>) -> Vec<FieldBytes> {
         let mut counts = self.0.lock();
-        for FrameSample { dialect, frame } in
-            workers.iter().flat_map(|worker| worker.packets.samples().take())
-        {
+        for FrameSample { dialect, frame } in samples.flat_map(FrameSamples::take) {
             counts.add(&explain(&frame, &dialect, Some(Side::Server)));
         }
         let fields = counts.fields().map(|(packet, field, bytes)| {
@@ -86,44 +83,8 @@ impl SampledFields {
 
 #[cfg(test)]
 mod tests {
-    use super::super::packet_bytes::PacketCatalog;
     use super::*;
-    use crate::connection::WireFormat;
-    use crate::packet::{Direction, PacketTables};
-    use crate::ws::frame;
-
-    /// Returns `pong`, with an argument of 3 bytes, as a frame.
-    fn pong(format: &WireFormat) -> Vec<u8> {
-        let (head, _) = format.dialect.prefix(Direction::ToClient, "pong").expect("a row");
-        let mut message = head.to_vec();
-        message.extend([0x91, 0xcd, 1, 0]);
-        let mut frame = Vec::new();
-        frame::write_binary(&mut frame, &message);
-        frame
-    }
-
-    #[test]
-    fn one_in_some_frames_of_each_packet_is_sampled_and_each_byte_is_counted_once() {
-        let tables = PacketTables::builtin();
-        let dialect = tables.dialect("native").expect("built in");
-        let format = WireFormat::new(dialect, false);
-        let workers = WorkerMetrics::for_workers(2, PacketCatalog::new(&tables));
-        let heads = workers[0].packets.catalog().heads(&format);
-        let (fields, frame) = (SampledFields::default(), pong(&format));
-        assert_eq!(fields.read(&workers), []);
-        for worker in &*workers {
-            (0..=limits::FRAMES_PER_SAMPLE).for_each(|_| worker.packets.count(&heads, &frame));
-        }
-        // Control frames have no fields.
-        workers[0].packets.count(&heads, &[0x89, 0]);
-        let read = fields.read(&workers);
-        assert!(read.iter().all(|field| field.packet == "pong"), "{read:?}");
-        assert_eq!(read.iter().map(|field| field.bytes).sum::<u64>(), 4 * frame.len() as u64, "{read:?}");
-        let argument =
-            read.iter().find(|field| !["header", "code"].contains(&&*field.field)).expect("its argument");
-        assert_eq!(argument.bytes, 4 * 3, "{read:?}");
-        assert_eq!(fields.read(&workers), read, "the same without new samples");
-    }
+    use crate::packet::PacketTables;
 
     #[test]
     fn unread_samples_are_bounded_and_long_frames_are_skipped() {

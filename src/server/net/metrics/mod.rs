@@ -266,7 +266,7 @@ impl Metrics {
 
     /// Returns the bytes of sampled frames, by packet and field.
     pub fn sampled_fields(&self) -> Vec<FieldBytes> {
-        self.sampled_fields.read(&self.workers)
+        self.sampled_fields.read(self.workers.iter().map(|worker| worker.packets.samples()))
     }
 
     /// Returns the bytes queued for clients, including frame headers.

@@ -117,7 +117,9 @@ pub struct SampledBytes {
 
 impl EncodeMetric for SampledBytes {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        for FieldBytes { packet, field, bytes } in self.fields.read(&self.workers) {
+        for FieldBytes { packet, field, bytes } in
+            self.fields.read(self.workers.iter().map(|worker| worker.packets.samples()))
+        {
             let labels = [("packet", packet), ("field", field)];
             let mut counter = encoder.encode_family(&labels)?;
             counter.encode_counter::<NoLabelSet, _, u64>(&bytes, None)?;
@@ -127,5 +129,53 @@ impl EncodeMetric for SampledBytes {
 
     fn metric_type(&self) -> MetricType {
         MetricType::Counter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::WireFormat;
+    use crate::limits;
+    use crate::packet::{Direction, PacketTables};
+    use crate::ws::frame;
+
+    /// Returns `pong`, with an argument of 3 bytes, as a frame.
+    fn pong(format: &WireFormat) -> Vec<u8> {
+        let (head, _) = format.dialect.prefix(Direction::ToClient, "pong").expect("a row");
+        let mut message = head.to_vec();
+        message.extend([0x91, 0xcd, 1, 0]);
+        let mut frame = Vec::new();
+        frame::write_binary(&mut frame, &message);
+        frame
+    }
+
+    #[test]
+    fn one_in_some_frames_of_each_packet_is_sampled_and_each_byte_is_counted_once() {
+        let tables = PacketTables::builtin();
+        let dialect = tables.dialect("native").expect("built in");
+        let format = WireFormat::new(dialect, false);
+        let workers = WorkerMetrics::for_workers(2, PacketCatalog::new(&tables));
+        let heads = workers[0].packets.catalog().heads(&format);
+        let (fields, frame) = (SampledFields::default(), pong(&format));
+        let read =
+            |fields: &SampledFields| fields.read(workers.iter().map(|worker| worker.packets.samples()));
+        assert_eq!(read(&fields), []);
+        for worker in &*workers {
+            (0..=limits::FRAMES_PER_SAMPLE).for_each(|_| worker.packets.count(&heads, &frame));
+        }
+        // Control frames have no fields.
+        workers[0].packets.count(&heads, &[0x89, 0]);
+        let sampled = read(&fields);
+        assert!(sampled.iter().all(|field| field.packet == "pong"), "{sampled:?}");
+        assert_eq!(
+            sampled.iter().map(|field| field.bytes).sum::<u64>(),
+            4 * frame.len() as u64,
+            "{sampled:?}"
+        );
+        let argument =
+            sampled.iter().find(|field| !["header", "code"].contains(&&*field.field)).expect("its argument");
+        assert_eq!(argument.bytes, 4 * 3, "{sampled:?}");
+        assert_eq!(read(&fields), sampled, "the same without new samples");
     }
 }
