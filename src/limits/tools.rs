@@ -125,16 +125,16 @@ pub const INSPECTOR_CHANGES: usize = 200;
 /// frame is refused.
 pub const INSPECTOR_LINK_BYTES: usize = 16_000;
 /// Maximum number of packet names with separate byte counts, and of fields of each packet with such
-/// counts. Others are counted as `other`.
-pub const INSPECTOR_PACKET_KINDS: usize = 64;
+/// counts. Others are counted as `other`. The built-in tables have 98 packets.
+pub const INSPECTOR_PACKET_KINDS: usize = 128;
 
 // ---- server: samples of sent frames ---------------------------------------------------------
 
 /// Of each packet, one in this many frames is sampled for the byte counts by field. A sample is a
 /// copy under a lock, which costs about as much as a few frames cost to count.
 pub const FRAMES_PER_SAMPLE: u64 = 256;
-/// Maximum number of samples of a packet that an update worker stores until the counts are
-/// read. Newer ones then replace the oldest.
+/// Maximum number of samples of a packet that an update worker stores until the counts are read.
+/// Newer ones then replace the oldest.
 pub const FRAME_SAMPLES: usize = 4;
 /// Maximum bytes of a sample: longer frames are rare, and not sampled. With [`FRAME_SAMPLES`], a
 /// worker stores at most 32 KiB of each packet.

@@ -158,8 +158,8 @@ mod tests {
         let workers = WorkerMetrics::for_workers(2, PacketCatalog::new(&tables));
         let heads = workers[0].packets.catalog().heads(&format);
         let (fields, frame) = (SampledFields::default(), pong(&format));
-        let read =
-            |fields: &SampledFields| fields.read(workers.iter().map(|worker| worker.packets.samples()));
+        let samples = || workers.iter().map(|worker| worker.packets.samples());
+        let read = |fields: &SampledFields| fields.read(samples());
         assert_eq!(read(&fields), []);
         for worker in &*workers {
             (0..=limits::FRAMES_PER_SAMPLE).for_each(|_| worker.packets.count(&heads, &frame));
