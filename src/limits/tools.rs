@@ -130,8 +130,8 @@ pub const INSPECTOR_PACKET_KINDS: usize = 128;
 
 // ---- server: samples of sent frames ---------------------------------------------------------
 
-/// Of each packet, one in this many frames is sampled for the byte counts by field. A sample is a
-/// copy under a lock, which costs about as much as a few frames cost to count.
+/// Number of frames of a packet for each frame that is sampled for the byte counts by field. The
+/// worker copies a sampled frame under a lock, so it samples few.
 pub const FRAMES_PER_SAMPLE: u64 = 256;
 /// Maximum number of samples of a packet that an update worker stores until the counts are read.
 /// Newer ones then replace the oldest.

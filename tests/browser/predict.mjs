@@ -12,7 +12,7 @@ import { ROUND_TRIP_MS, relay } from './lib/relay.mjs';
 const WALKED = 300;
 /** Frames that a key may take: the next one, or the one after where a key comes while a frame is made. */
 const AT_ONCE = 2;
-/** How far others are at least shown beyond the newest update, while updates are missing: a quarter of what a quiet machine shows. */
+/** Minimum distance of others beyond the newest update while updates are missing: a quarter of the distance on a quiet machine. */
 const BEYOND_PX = 19;
 
 /** How somebody else is shown, frame by frame. @param {import('playwright-core').Page} page @param {number} id @param {number} ms */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Two strips of the canvas are compared, above and below the middle: the whole world moves there when the own player does. */
 const [STRIP_PX, EDGE_PX] = [40, 60];
-/** The longest time after a key until its movement is shown: the largest lead and the largest display delay after a stall, twice. Otherwise there was none. */
+/** Maximum time from a key until its movement is shown. It covers the lead and the display delay after a stall of the machine; 2.1 s were seen. */
 const SHOWN_MS = 4000;
 
 /**
