@@ -21,8 +21,8 @@ while (($#)); do
 done
 
 ulimit -n "$(ulimit -Hn)"
+with_examples=(load)
 source scripts/lib/measure.sh
-cargo build --release --quiet --example load
 load=''
 trap 'for child in $load $server; do kill "$child" 2>/dev/null && wait "$child" || true; done; rm -rf "$work" "${directory:+$directory/bench-journal}"' EXIT
 directory=${directory:-$work}
@@ -47,7 +47,7 @@ run() {
     local flags=()
     [[ $1 != journal ]] || { rm -rf "$directory/bench-journal"; flags=(--journal "$directory/bench-journal" --durability tick); }
     start_server --moomoo-update-hz 30 --max-clients $((clients + 100)) "${flags[@]}"
-    "$(dirname "$tickwire")/examples/load" --pid "$server" --clients "$clients" --seconds "$seconds" --dialect native --inputs 10 \
+    "$examples/load" --pid "$server" --clients "$clients" --seconds "$seconds" --dialect native --inputs 10 \
         "ws://127.0.0.1:$port" >"$work/figures" &
     load=$!
     until_all_came "$clients"

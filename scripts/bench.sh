@@ -53,11 +53,9 @@ esac
 [[ -z $against || -x $against ]] || { printf 'bench.sh: --against %s: no such program\n' "$against" >&2; exit 2; }
 
 ulimit -n "$(ulimit -Hn)"
-profile=dist
+profile=dist with_examples=(floor load)
 source scripts/lib/measure.sh
 [[ -z $cores ]] || pinned=(taskset --cpu-list "0-$((cores - 1))")
-cargo build --profile "$profile" --quiet --example floor --example load
-examples=$(dirname "$tickwire")/examples
 floor=''
 trap 'for child in $server $floor; do kill "$child" 2>/dev/null && wait "$child" || true; done; rm -rf "$work"' EXIT
 

@@ -30,10 +30,9 @@ cases=("$@")
 command -v perf >/dev/null || { printf 'profile.sh: perf is not installed: apt-get install linux-perf\n' >&2; exit 2; }
 
 ulimit -n "$(ulimit -Hn)"
-profile=dist
+profile=dist with_examples=(load)
 source scripts/lib/measure.sh
-cargo build --profile "$profile" --quiet --example load
-load=$(dirname "$tickwire")/examples/load
+load=$examples/load
 trap 'for child in $server; do kill "$child" 2>/dev/null && wait "$child" || true; done; rm -rf "$work"' EXIT
 mkdir -p "$out"
 

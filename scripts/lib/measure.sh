@@ -6,12 +6,15 @@
 #   $failures   conditions that did not hold     $port      of the server, once start_server has returned
 #   $server     its process                      $log_level of the server
 
-# A script that sets $profile measures the program of that profile. With TICKWIRE_BUILT the caller has built `release`, because it
-# limits the time of the script.
+# A script that sets $profile measures the program of that profile, and one that sets $with_examples runs these examples, from the
+# folder $examples. All are built at once: development dependencies add features to others, so that Cargo would compile the library
+# again for the examples. With TICKWIRE_BUILT the caller has built `release`, because it limits the time of the script.
 [[ -z ${TICKWIRE_BUILT:-} ]] || profile=release
 profile=${profile:-release}
-[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build --profile "$profile" --quiet
+[[ -n ${TICKWIRE_BUILT:-} ]] ||
+    cargo build --profile "$profile" --quiet --bin tickwire ${with_examples[@]+"${with_examples[@]/#/--example=}"}
 tickwire=${CARGO_TARGET_DIR:-target}/$profile/tickwire
+examples=$(dirname "$tickwire")/examples
 work=$(mktemp -d)
 failures=0 server='' port='' log_level=warn pinned=()
 
