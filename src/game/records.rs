@@ -28,9 +28,11 @@ impl Records {
         Records { bytes, ends, values: R::COUNT }
     }
 
-    /// Creates records of `values` values, without entities.
-    pub fn with_width(values: usize) -> Records {
-        Records { bytes: Vec::new(), ends: Vec::new(), values }
+    /// Creates records of `values` values, with memory for some entities, whose values take two
+    /// bytes each.
+    pub fn with_capacity(values: usize, entities: usize) -> Records {
+        let (bytes, ends) = (Vec::with_capacity(2 * values * entities), Vec::with_capacity(entities));
+        Records { bytes, ends, values }
     }
 
     /// Appends the record that `write` encodes, which may be empty.

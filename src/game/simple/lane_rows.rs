@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::published::{EncodedMessage, OwnState, StateRow};
+use super::rows::PlainPacket;
 use super::table_check::OWN_STATE_PACKET;
 use crate::game::messages::{LaneBaseline, MessageWriter};
 use crate::packet::Dialect;
@@ -30,7 +31,7 @@ impl LaneRows {
         &mut self,
         (baseline, tick): (LaneBaseline, u32),
         rows: &[StateRow],
-        own: Option<&Arc<OwnState>>,
+        own: Option<(&Arc<OwnState>, Option<&PlainPacket>)>,
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
@@ -44,11 +45,14 @@ impl LaneRows {
                 send_encoded(row.packet(), &row.encoded(tick, dialect), out);
             }
         }
+        let (own, plain) = own.unzip();
         if self.own.as_ref().map(|(own, _)| own) != own {
             self.own = own.map(|own| (Arc::clone(own), tick));
         }
         if let Some((own, _)) = self.own.as_ref().filter(|(_, changed)| baseline.lacks(*changed)) {
-            out.send_encoded(OWN_STATE_PACKET, |dialect, out| own.encode_to(tick, dialect, out).is_ok());
+            out.send_encoded(OWN_STATE_PACKET, |dialect, out| {
+                own.encode_to(tick, plain.flatten(), dialect, out).is_ok()
+            });
         }
     }
 }

@@ -252,6 +252,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
                 players,
                 scores,
                 own: own_rows(world, margin),
+                own_packet: OnceLock::new(),
                 rows: self
                     .rows
                     .iter()

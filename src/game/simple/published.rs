@@ -1,13 +1,14 @@
 //! The published state and events of a simple game.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
 
 use super::encode_once::encode_once;
-use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
-use super::rows::{RowError, RowValues};
+use super::entities::{EntityFrame, EntityRef, Sight, Viewer};
+use super::rows::{PlainPacket, RowError, RowValues};
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::report::Report;
@@ -40,24 +41,22 @@ pub struct EventViewers {
     spectators: bool,
 }
 
+/// The sight of each client in the events of one packet.
+type Sights = Vec<(Viewer, Sight)>;
+
 impl EventViewers {
-    fn new<S: SimpleGame>(
-        game: &S,
-        players: &[PlayerEntry],
-        event: &OutgoingEvent,
-        info: EntityInfo,
-    ) -> EventViewers {
-        let entity = EntityRef { packet: event.row.packet(), id: None, info };
-        let sees = |player, spectated| {
-            let viewer = Viewer { player, spectated };
-            game.sight(viewer, event.row.packet()).includes(&info) && game.sees(viewer, &entity)
-        };
-        let players = || players.iter().map(|entry| entry.player);
-        EventViewers {
-            players: players().filter(|player| sees(Some(*player), None)).collect(),
-            spectated: players().filter(|player| sees(None, Some(*player))).collect(),
-            spectators: sees(None, None),
+    fn new<S: SimpleGame>(game: &S, sights: &Sights, entity: EntityRef<'_>) -> EventViewers {
+        let mut viewers = EventViewers::default();
+        for (viewer, sight) in sights {
+            if sight.includes(&entity.info) && game.sees(*viewer, &entity) {
+                match (viewer.player, viewer.spectated) {
+                    (Some(player), _) => viewers.players.push(player),
+                    (None, Some(player)) => viewers.spectated.push(player),
+                    (None, None) => viewers.spectators = true,
+                }
+            }
         }
+        viewers
     }
 
     fn contains(&self, viewer: Viewer) -> bool {
@@ -69,6 +68,14 @@ impl EventViewers {
     }
 }
 
+/// Returns the sights in ascending order of their players.
+fn find_sights<S: SimpleGame>(game: &S, players: &[PlayerEntry], packet: &str) -> Sights {
+    let players = players.iter().map(|entry| Some(entry.player));
+    let viewers = players.clone().map(|player| Viewer { player, spectated: None });
+    let spectators = players.chain([None]).map(|spectated| Viewer { player: None, spectated });
+    viewers.chain(spectators).map(|viewer| (viewer, game.sight(viewer, packet))).collect()
+}
+
 impl SimpleEvents {
     /// Creates the events of a tick, after which the game has this state.
     pub(super) fn new<S: SimpleGame>(
@@ -77,8 +84,13 @@ impl SimpleEvents {
         game: &S,
         players: &[PlayerEntry],
     ) -> SimpleEvents {
+        let mut sights: BTreeMap<&str, Sights> = BTreeMap::new();
         let viewers = events.iter().map(|event| match event.audience {
-            Audience::Sight(info) => Some(EventViewers::new(game, players, event, info)),
+            Audience::Sight(info) => {
+                let packet = event.row.packet();
+                let sights = sights.entry(packet).or_insert_with(|| find_sights(game, players, packet));
+                Some(EventViewers::new(game, sights, EntityRef { packet, id: None, info }))
+            }
             Audience::All | Audience::Player(_) => None,
         });
         SimpleEvents {
@@ -114,6 +126,7 @@ pub struct SimpleState<S> {
     pub(super) scores: Vec<PlayerScore>,
     /// The packets `own_state`, in ascending order of their players. Empty without prediction.
     pub(super) own: Vec<Arc<OwnState>>,
+    pub(super) own_packet: OnceLock<(String, Option<PlainPacket>)>,
     pub(super) rows: Vec<StateRow>,
 }
 
@@ -137,15 +150,40 @@ pub struct StateRow {
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
 }
 
+impl<S> SimpleState<S> {
+    /// Returns the encoding of the packets `own_state`, found once.
+    pub(super) fn own_packet(&self, dialect: &Dialect) -> Cow<'_, Option<PlainPacket>> {
+        let find = || self.own.first().and_then(|own| own.plain_packet(dialect));
+        encode_once(&self.own_packet, dialect, find)
+    }
+}
+
 impl OwnState {
-    /// Appends the packet as of this tick.
+    fn plain_packet(&self, dialect: &Dialect) -> Option<PlainPacket> {
+        PlainPacket::new(&self.row, &self.server_values(0), dialect)
+    }
+
+    /// Appends the packet as of this tick. `plain` is [`SimpleState::own_packet`].
     ///
     /// # Errors
     /// The rule that the values violate.
-    pub(super) fn encode_to(&self, tick: u32, dialect: &Dialect, out: &mut Vec<u8>) -> Result<(), RowError> {
-        let server =
-            [("tick", tick.into()), ("sequence", self.sequence as i64), ("margin", self.margin_ticks.into())];
+    pub(super) fn encode_to(
+        &self,
+        tick: u32,
+        plain: Option<&PlainPacket>,
+        dialect: &Dialect,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RowError> {
+        let server = self.server_values(tick);
+        if plain.is_some_and(|plain| plain.append(&self.row, &server, out)) {
+            return Ok(());
+        }
         self.row.encode_to(dialect, &server, out)
+    }
+
+    /// Returns the arguments that the server sets.
+    fn server_values(&self, tick: u32) -> [(&'static str, i64); 3] {
+        [("tick", tick.into()), ("sequence", self.sequence as i64), ("margin", self.margin_ticks.into())]
     }
 }
 

@@ -14,6 +14,7 @@ use super::encode_once::encode_once;
 use super::entities::{EntityScratch, KnownEntities, Viewer};
 use super::lane_rows::{LaneRows, send_encoded};
 use super::published::{EncodedMessage, OwnState, SimpleEvents, SimpleState};
+use super::rows::PlainPacket;
 use super::simple_game::{OutgoingEvent, Simple, SimpleGame};
 use super::table_check::OWN_STATE_PACKET;
 use crate::game::command_acks::has_command_acks;
@@ -168,11 +169,13 @@ impl SentRows {
         let own = body
             .filter(|_| outcome == StateOutcome::Written)
             .and_then(|body| own.binary_search_by_key(&body, |own| own.player).ok().map(|at| &own[at]));
+        let plain = newest.state.own_packet(dialect);
         if let Some(lane) = lane {
+            let own = own.map(|own| (own, (*plain).as_ref()));
             self.lane.write((lane, newest.tick), rows, own, dialect, &mut messages.datagram_writer(dialect));
         } else if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
             self.own = Some(Arc::clone(own));
-            send_own_state(own, newest.tick, dialect, messages);
+            send_own_state((own, (*plain).as_ref()), newest.tick, dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| outcome == StateOutcome::Written) {
             match lane {
@@ -223,10 +226,15 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
 }
 
 /// Queues `own_state` in the lane `latest`, or reports the rule that its values violate.
-fn send_own_state(own: &OwnState, tick: u32, dialect: &Dialect, messages: &mut Messages) {
+fn send_own_state(
+    (own, plain): (&OwnState, Option<&PlainPacket>),
+    tick: u32,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
     let mut encoded = Ok(());
     messages.writer(dialect, Lane::Latest).send_encoded(OWN_STATE_PACKET, |dialect, out| {
-        encoded = own.encode_to(tick, dialect, out);
+        encoded = own.encode_to(tick, plain, dialect, out);
         encoded.is_ok()
     });
     if let Err(why) = encoded {
@@ -277,6 +285,7 @@ mod tests {
                 players: vec![(PlayerId(2), "Ann".into())],
                 scores: Vec::new(),
                 own: Vec::new(),
+                own_packet: OnceLock::new(),
                 rows: vec![StateRow { values: Arc::new(state), version, encoded: OnceLock::new() }],
             }),
         }

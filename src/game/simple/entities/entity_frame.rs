@@ -1,5 +1,6 @@
 //! The entities of a game at one update.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -74,13 +75,13 @@ pub struct EncodedList {
 
 impl<S> EntityFrame<S> {
     /// Returns the frame's lists in a dialect, with one entry for each entity list of its table.
-    pub fn encoded(&self, dialect: &Dialect) -> Arc<Vec<EncodedList>> {
+    pub fn encoded(&self, dialect: &Dialect) -> Cow<'_, Arc<Vec<EncodedList>>> {
         let encode = || {
             let find = || EntityLayout::all(dialect).into_iter().map(Arc::new).collect();
             let layouts = encode_once(&self.layouts, dialect, find);
             Arc::new(layouts.iter().map(|layout| self.encode(Arc::clone(layout))).collect())
         };
-        Arc::clone(&encode_once(&self.encoded, dialect, encode))
+        encode_once(&self.encoded, dialect, encode)
     }
 
     /// Returns the list with this index.
@@ -165,15 +166,13 @@ impl<S> EntityFrame<S> {
 
     fn encode(&self, layout: Arc<EntityLayout>) -> EncodedList {
         let list = self.lists.iter().position(|list| list.packet == layout.packet);
+        let entities = list.map_or(0, |list| self.lists[list].ids.len());
+        let changes = layout.change_lists.iter();
         let mut encoded = EncodedList {
             list,
-            enter: Records::with_width(layout.fields.len()),
-            changes: layout
-                .change_lists
-                .iter()
-                .map(|list| Records::with_width(1 + list.members.len()))
-                .collect(),
-            entity_changes: Vec::new(),
+            enter: Records::with_capacity(layout.fields.len(), entities),
+            changes: changes.map(|list| Records::with_capacity(1 + list.members.len(), entities)).collect(),
+            entity_changes: Vec::with_capacity(entities),
             error: None,
             layout,
         };
@@ -287,15 +286,16 @@ pub struct FrameBuilder {
     layouts: LayoutCache,
     /// The lists of the last frame, and its tick.
     last: Option<(Arc<Vec<EntityValues>>, u32)>,
+    /// The lists of the frames before, newest first. The next frame takes the memory of the oldest,
+    /// because by then nothing reads them, unless a worker is late.
+    earlier: [Option<Arc<Vec<EntityValues>>>; 2],
 }
 
 impl FrameBuilder {
     /// Makes the next frame of a game. `None` if the game has never had entities.
     pub fn next<S: SimpleGame>(&mut self, game: &S, tick: u32, tick_hz: u32) -> Option<EntityFrame<S>> {
-        // A list keeps its index, also while it is empty, and usually its size.
-        let known = self.last.iter().flat_map(|(lists, _)| lists.iter());
         let mut entities = Entities::new(tick_hz);
-        entities.lists = known.map(EntityValues::empty_like).collect();
+        entities.lists = self.empty_lists();
         game.write_entities(&mut entities);
         let mut lists = entities.lists;
         if lists.is_empty() {
@@ -303,6 +303,8 @@ impl FrameBuilder {
         }
         self.number += 1;
         let previous = self.last.take().map(|(lists, last)| (lists, tick.saturating_sub(last)));
+        let [newest, oldest] = &mut self.earlier;
+        *oldest = std::mem::replace(newest, previous.as_ref().map(|(lists, _)| Arc::clone(lists)));
         for (at, list) in lists.iter_mut().enumerate() {
             list.sort();
             let (previous, ticks) =
@@ -322,5 +324,43 @@ impl FrameBuilder {
             layouts: Arc::clone(&self.layouts),
             encoded: OnceLock::new(),
         })
+    }
+
+    /// Returns the lists of the last frame without entities. A list keeps its index, also while it
+    /// is empty, and usually its size.
+    fn empty_lists(&mut self) -> Vec<EntityValues> {
+        let oldest = self.earlier[1].take().and_then(|lists| Arc::try_unwrap(lists).ok());
+        let mut lists = oldest.unwrap_or_default();
+        lists.iter_mut().for_each(EntityValues::clear);
+        let known = self.last.iter().flat_map(|(lists, _)| lists.iter());
+        lists.extend(known.skip(lists.len()).map(EntityValues::empty_like).collect::<Vec<_>>());
+        lists
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tickwire_sim::PlayerId;
+
+    use super::super::tests::{RATES, TestRoom};
+    use crate::game::simple::SimpleAction;
+
+    #[test]
+    fn a_frame_takes_the_memory_of_the_third_before_unless_it_is_read() {
+        let mut room = TestRoom::new(3, RATES);
+        room.step(vec![SimpleAction::Join(PlayerId(1), "drover".to_owned(), None)]);
+        let (mut frames, mut held) = (Vec::new(), Vec::new());
+        while frames.len() < 24 {
+            let frame = room.step(Vec::new()).state.entities.clone().expect("a game with entity lists");
+            let address = frame.list(0).changed_in.as_ptr();
+            if frames.last().is_none_or(|(number, _)| *number != frame.number) {
+                frames.push((frame.number, address));
+                held.extend((frames.len() == 12).then_some(frame));
+            }
+        }
+        let is_reused = |at: usize| frames[at].1 == frames[at - 3].1;
+        let fresh: Vec<usize> = (6..24).filter(|at| !is_reused(*at)).collect();
+        // Whoever holds a frame holds the lists of the one before, too.
+        assert_eq!(fresh, [13, 14]);
     }
 }

@@ -75,6 +75,16 @@ impl EntityValues {
         }
     }
 
+    /// Removes the entities and retains the memory.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.infos.clear();
+        self.values.clear();
+        self.changed_in.clear();
+        self.moving.clear();
+        self.error = None;
+    }
+
     /// Returns the index of the entity with this id.
     pub fn index_of(&self, id: u32) -> Option<usize> {
         self.ids.binary_search(&id).ok()
@@ -126,7 +136,7 @@ impl EntityValues {
             let is_moving = |row: &[FieldValue]| {
                 self.velocities.iter().any(|velocity| integer(row, velocity.velocity) != 0)
             };
-            self.moving = self.values.chunks_exact(self.fields.len()).map(is_moving).collect();
+            self.moving.extend(self.values.chunks_exact(self.fields.len()).map(is_moving));
         }
         self.changed_in.reserve(self.values.len());
         for (row, id) in self.values.chunks_exact(self.fields.len()).zip(&self.ids) {

@@ -8,7 +8,7 @@ use rmpv::Value;
 use super::field_value::FieldValue;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::msgpack::{write_array_len, write_bool, write_int};
-use crate::packet::{self, DecodedPacket, Dialect, Direction, PacketError};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
 /// Maximum bytes of most integers as MessagePack.
 const INTEGER_BYTES: usize = 5;
@@ -131,51 +131,19 @@ impl RowValues {
         let packet = self.packet;
         let row = dialect.row(Direction::ToClient, packet);
         let row = row.ok_or(RowError::UnknownPacket { packet })?;
-        let start = out.len();
-        let used = self.append_plain(dialect, row, server, out);
-        if used == Some(self.fields.len()) {
+        let plain = PlainPacket::new(self, server, dialect);
+        if plain.is_some_and(|plain| plain.append(self, server, out)) {
             return Ok(());
         }
         let is_unknown = |field: &&&str| row.argument(field).is_none();
         if let Some(argument) = self.fields.iter().find(is_unknown) {
-            out.truncate(start);
             return Err(RowError::UnknownArgument { packet, argument });
         }
-        if used.is_none() {
-            out.truncate(start);
-            let value = |argument| self.value_of(argument, server).as_deref().map_or(Value::Nil, Value::from);
-            let values: Vec<Value> = row.arguments.iter().map(value).collect();
-            let message = dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)?;
-            out.extend_from_slice(&message);
-        }
+        let value = |argument| self.value_of(argument, server).as_deref().map_or(Value::Nil, Value::from);
+        let values: Vec<Value> = row.arguments.iter().map(value).collect();
+        let message = dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)?;
+        out.extend_from_slice(&message);
         Ok(())
-    }
-
-    /// Appends a packet of integers and booleans without converting them first. Returns how many
-    /// fields of the row it encoded, or `None` if a value has another type, or does not fit.
-    fn append_plain(
-        &self,
-        dialect: &Dialect,
-        row: &packet::Row,
-        server: &[(&str, i64)],
-        out: &mut Vec<u8>,
-    ) -> Option<usize> {
-        let (prefix, _) = dialect.prefix(Direction::ToClient, self.packet)?;
-        out.extend_from_slice(prefix);
-        write_array_len(out, row.arguments.len());
-        let mut used = 0;
-        for argument in &row.arguments {
-            let value = self.value_of(argument, server)?;
-            used += usize::from(matches!(value, Cow::Borrowed(_)));
-            match (&argument.ty.shape, &*value) {
-                (Shape::Int { min, max, .. }, FieldValue::Int(number)) if (min..=max).contains(&number) => {
-                    write_int(out, *number);
-                }
-                (Shape::Bool, FieldValue::Int(number @ (0 | 1))) => write_bool(out, *number == 1),
-                _ => return None,
-            }
-        }
-        Some(used)
     }
 
     /// Returns the value of an argument: the server's, or the field of this name.
@@ -186,6 +154,88 @@ impl RowValues {
                 self.iter().find(|(field, _)| *field == argument.name).map(|(_, value)| Cow::Borrowed(value))
             }
         }
+    }
+}
+
+/// How a packet of integers and booleans is encoded, without a search for the value of each
+/// argument and without converting the values first.
+#[derive(Debug, Clone)]
+pub struct PlainPacket {
+    fields: &'static [&'static str],
+    /// The bytes before the first value.
+    head: Vec<u8>,
+    values: Vec<(ValueSource, PlainType)>,
+}
+
+/// Where the value of an argument comes from.
+#[derive(Debug, Clone, Copy)]
+enum ValueSource {
+    /// The server's value with this index.
+    Server(usize),
+    /// The field with this index.
+    Field(usize),
+}
+
+/// The type of an argument.
+#[derive(Debug, Clone, Copy)]
+enum PlainType {
+    Bool,
+    Int { min: i64, max: i64 },
+}
+
+impl PlainPacket {
+    /// Returns the encoding of packets with the fields of `row` and the names in `server`. `None`
+    /// if an argument has another type or no value, or if a field has no argument.
+    pub fn new(row: &RowValues, server: &[(&str, i64)], dialect: &Dialect) -> Option<PlainPacket> {
+        let RowValues { packet, fields, .. } = *row;
+        let arguments = &dialect.row(Direction::ToClient, packet)?.arguments;
+        let (prefix, _) = dialect.prefix(Direction::ToClient, packet)?;
+        let mut head = prefix.to_vec();
+        write_array_len(&mut head, arguments.len());
+        let mut values = Vec::with_capacity(arguments.len());
+        for Argument { name, ty, .. } in arguments {
+            let source = match server.iter().position(|(other, _)| other == name) {
+                Some(place) => ValueSource::Server(place),
+                None => ValueSource::Field(fields.iter().position(|other| other == name)?),
+            };
+            let ty = match ty.shape {
+                Shape::Int { min, max, .. } => PlainType::Int { min, max },
+                Shape::Bool => PlainType::Bool,
+                _ => return None,
+            };
+            values.push((source, ty));
+        }
+        let used = values.iter().filter(|(source, _)| matches!(source, ValueSource::Field(_))).count();
+        (used == fields.len()).then_some(PlainPacket { fields, head, values })
+    }
+
+    /// Appends a packet. Returns false, and appends nothing, if the row has other fields, or if a
+    /// value has another type or does not fit.
+    pub fn append(&self, row: &RowValues, server: &[(&str, i64)], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.extend_from_slice(&self.head);
+        let is_written = std::ptr::eq(self.fields, row.fields)
+            && self.values.iter().all(|(source, ty)| {
+                let number = match source {
+                    ValueSource::Server(at) => server[*at].1,
+                    ValueSource::Field(at) => match row.values[*at] {
+                        FieldValue::Int(number) => number,
+                        _ => return false,
+                    },
+                };
+                match (ty, number) {
+                    (PlainType::Int { min, max }, _) if (min..=max).contains(&&number) => {
+                        write_int(out, number);
+                    }
+                    (PlainType::Bool, 0 | 1) => write_bool(out, number == 1),
+                    _ => return false,
+                }
+                true
+            });
+        if !is_written {
+            out.truncate(start);
+        }
+        is_written
     }
 }
 
