@@ -1,9 +1,7 @@
 //! The state rows of a client that go by datagram.
 
-use std::sync::Arc;
-
-use super::published::{EncodedMessage, OwnState, StateRow};
-use super::rows::PlainPacket;
+use super::own_states::{OwnState, SentOwnState};
+use super::published::{EncodedMessage, StateRow};
 use super::table_check::OWN_STATE_PACKET;
 use crate::game::messages::{LaneBaseline, MessageWriter};
 use crate::packet::Dialect;
@@ -13,7 +11,8 @@ use crate::packet::Dialect;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaneRows {
     rows: Vec<(u64, u32)>,
-    own: Option<(Arc<OwnState>, u32)>,
+    own: Option<SentOwnState>,
+    own_changed: u32,
     /// Whether an update went by datagram since the last one in the stream.
     is_used: bool,
 }
@@ -31,7 +30,7 @@ impl LaneRows {
         &mut self,
         (baseline, tick): (LaneBaseline, u32),
         rows: &[StateRow],
-        own: Option<(&Arc<OwnState>, Option<&PlainPacket>)>,
+        own: Option<OwnState<'_>>,
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
@@ -45,14 +44,12 @@ impl LaneRows {
                 send_encoded(row.packet(), &row.encoded(tick, dialect), out);
             }
         }
-        let (own, plain) = own.unzip();
-        if self.own.as_ref().map(|(own, _)| own) != own {
-            self.own = own.map(|own| (Arc::clone(own), tick));
+        let Some(own) = own else { return self.own = None };
+        if own.store(&mut self.own) {
+            self.own_changed = tick;
         }
-        if let Some((own, _)) = self.own.as_ref().filter(|(_, changed)| baseline.lacks(*changed)) {
-            out.send_encoded(OWN_STATE_PACKET, |dialect, out| {
-                own.encode_to(tick, plain.flatten(), dialect, out).is_ok()
-            });
+        if baseline.lacks(self.own_changed) {
+            out.send_encoded(OWN_STATE_PACKET, |dialect, out| own.encode_to(tick, dialect, out).is_ok());
         }
     }
 }

@@ -32,11 +32,13 @@ mod encode_once;
 mod entities;
 mod lane_rows;
 mod lobby;
+mod own_states;
 mod prediction;
 mod published;
 mod random_bot;
 mod random_packet;
 mod received_packets;
+mod recycled;
 mod rewind;
 mod rows;
 mod simple_game;
@@ -56,11 +58,13 @@ pub(crate) use entities::{ChangeList, EntityLayout, Velocity};
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, FrameBuilder};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
+use own_states::OwnStates;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
-use published::{OwnState, StateRow};
+use published::{PlayerNames, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 pub use received_packets::ReceivedPackets;
+use recycled::Recycled;
 pub use rewind::RewindBuffer;
 use rows::has_entity_lists;
 #[doc(no_inline)]
@@ -79,7 +83,7 @@ pub use simple_view::SimpleView;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
 use tickwire_sim::{Action as _, EncodedAction, PlayerId, Sim as _};
-use world::{PlayerEntry, rules_hash};
+use world::rules_hash;
 pub use world::{SimpleAction, SimpleWorld};
 
 use super::dyn_tick::{PlayerScore, Roster};
@@ -218,20 +222,34 @@ pub struct SimplePublisher<S> {
     rates: UpdateRates,
     /// The state rows of the last tick, with the number of their changes.
     rows: Vec<(Arc<RowValues>, u64)>,
+    players: Arc<PlayerNames>,
+    own: Recycled<OwnStates>,
     frames: FrameBuilder,
     entities: Option<Arc<EntityFrame<S>>>,
 }
 
 impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
     fn new(_: &SimpleWorld<S>, rates: UpdateRates) -> SimplePublisher<S> {
-        SimplePublisher { rates, rows: Vec::new(), frames: FrameBuilder::default(), entities: None }
+        SimplePublisher {
+            rates,
+            rows: Vec::new(),
+            players: Arc::default(),
+            own: Recycled::default(),
+            frames: FrameBuilder::default(),
+            entities: None,
+        }
     }
 
     fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
         let tick_hz = world.identity().tick_hz;
         self.write_rows(&world.game, tick_hz);
-        let players: Vec<_> =
-            world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
+        let seats = world.players.iter().map(|seat| (seat.player, &seat.name));
+        if !seats.clone().eq(self.players.iter().map(|(player, name)| (*player, name))) {
+            self.players = Arc::new(seats.map(|(player, name)| (player, Arc::clone(name))).collect());
+        }
+        let players = Arc::clone(&self.players);
+        let mut own = self.own.take_oldest();
+        own.write(world, margin);
         let score =
             |(player, name): &(_, Arc<str>)| Some((*player, Arc::clone(name), world.game.score(*player)?));
         let scores = players.iter().filter_map(score).collect();
@@ -251,8 +269,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
                 rates,
                 players,
                 scores,
-                own: own_rows(world, margin),
-                own_packet: OnceLock::new(),
+                own: self.own.push(own),
                 rows: self
                     .rows
                     .iter()
@@ -280,16 +297,4 @@ impl<S: SimpleGame> SimplePublisher<S> {
             }
         }
     }
-}
-
-/// Returns the packet `own_state` of each player. Empty for a game without prediction.
-fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<Arc<OwnState>> {
-    // Uses one function of the prediction: the linker leaves the others out.
-    let Some(own_row) = S::PREDICTION.map(|prediction| prediction.own_state) else { return Vec::new() };
-    let own_state = |seat: &PlayerEntry| {
-        let (player, sequence) = (seat.player, seat.sequence);
-        let row = own_row(&world.game, player)?;
-        Some(Arc::new(OwnState { player, row, sequence, margin_ticks: margin(player) }))
-    };
-    world.players.iter().filter_map(own_state).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::SimplePacketHandler;
-use super::rows::{ReceivedRow, RowValues};
+use super::rows::{ReceivedRow, Row as _};
 use super::simple_game::{Joining, SimpleGame, SimplePrediction, TickContext};
 use super::table_check::OWN_STATE_PACKET;
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
@@ -73,7 +73,9 @@ impl<S: PredictedGame> SimplePrediction<S> {
     pub const fn for_game() -> SimplePrediction<S> {
         SimplePrediction {
             new_predictor: new_predictor::<SimpleLocalWorld<S>>,
-            own_state: |game, player| game.own_state(player).map(RowValues::from),
+            own_state: ((S::OwnState::PACKET, S::OwnState::FIELDS), |game, player, out| {
+                game.own_state(player).map(|row| row.push_values(out)).is_some()
+            }),
         }
     }
 }

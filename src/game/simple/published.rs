@@ -8,7 +8,8 @@ use tickwire_sim::PlayerId;
 
 use super::encode_once::encode_once;
 use super::entities::{EntityFrame, EntityRef, Sight, Viewer};
-use super::rows::{PlainPacket, RowError, RowValues};
+use super::own_states::OwnStates;
+use super::rows::{RowError, RowValues};
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::report::Report;
@@ -115,30 +116,20 @@ impl SimpleEvents {
     }
 }
 
+/// The players in ascending order, with their names.
+pub type PlayerNames = Vec<(PlayerId, Arc<str>)>;
+
 /// The state after a tick.
 #[derive(Debug)]
 pub struct SimpleState<S> {
     /// The entities of the last due tick; `None` for a game without entity lists.
     pub(super) entities: Option<Arc<EntityFrame<S>>>,
     pub(super) rates: UpdateRates,
-    pub(super) players: Vec<(PlayerId, Arc<str>)>,
+    pub(super) players: Arc<PlayerNames>,
     /// The players with a score.
     pub(super) scores: Vec<PlayerScore>,
-    /// The packets `own_state`, in ascending order of their players. Empty without prediction.
-    pub(super) own: Vec<Arc<OwnState>>,
-    pub(super) own_packet: OnceLock<(String, Option<PlainPacket>)>,
+    pub(super) own: Arc<OwnStates>,
     pub(super) rows: Vec<StateRow>,
-}
-
-/// The packet `own_state` of a player.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OwnState {
-    pub(super) player: PlayerId,
-    pub(super) row: RowValues,
-    /// Sequence number of the player's last executed command.
-    pub(super) sequence: u64,
-    /// How many ticks before its execution that command arrived.
-    pub(super) margin_ticks: i16,
 }
 
 /// A state row after a tick, encoded for the first client that receives it.
@@ -148,43 +139,6 @@ pub struct StateRow {
     /// Number of changes of the values.
     pub(super) version: u64,
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
-}
-
-impl<S> SimpleState<S> {
-    /// Returns the encoding of the packets `own_state`, found once.
-    pub(super) fn own_packet(&self, dialect: &Dialect) -> Cow<'_, Option<PlainPacket>> {
-        let find = || self.own.first().and_then(|own| own.plain_packet(dialect));
-        encode_once(&self.own_packet, dialect, find)
-    }
-}
-
-impl OwnState {
-    fn plain_packet(&self, dialect: &Dialect) -> Option<PlainPacket> {
-        PlainPacket::new(&self.row, &self.server_values(0), dialect)
-    }
-
-    /// Appends the packet as of this tick. `plain` is [`SimpleState::own_packet`].
-    ///
-    /// # Errors
-    /// The rule that the values violate.
-    pub(super) fn encode_to(
-        &self,
-        tick: u32,
-        plain: Option<&PlainPacket>,
-        dialect: &Dialect,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RowError> {
-        let server = self.server_values(tick);
-        if plain.is_some_and(|plain| plain.append(&self.row, &server, out)) {
-            return Ok(());
-        }
-        self.row.encode_to(dialect, &server, out)
-    }
-
-    /// Returns the arguments that the server sets.
-    fn server_values(&self, tick: u32) -> [(&'static str, i64); 3] {
-        [("tick", tick.into()), ("sequence", self.sequence as i64), ("margin", self.margin_ticks.into())]
-    }
 }
 
 impl StateRow {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::bot_policy::BotPolicy;
 use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
-use super::rows::{GameAction, Row, RowField as _, RowValues, StateRows};
+use super::rows::{FieldValue, GameAction, Row, RowField as _, RowValues, StateRows};
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
@@ -176,8 +176,14 @@ pub type ActionResult = Result<(), &'static str>;
 #[derive(Debug)]
 pub struct SimplePrediction<S> {
     pub(super) new_predictor: NewPredictor,
-    pub(super) own_state: fn(&S, PlayerId) -> Option<RowValues>,
+    pub(super) own_state: (RowFields, PushOwnState<S>),
 }
+
+/// The name of a packet, and the names of its fields.
+type RowFields = (&'static str, &'static [&'static str]);
+
+/// Appends the fields of a player's own state. Returns false if the player has none.
+type PushOwnState<S> = fn(&S, PlayerId, &mut Vec<FieldValue>) -> bool;
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use tickwire_sim::PlayerId;
 use super::encode_once::encode_once;
 use super::entities::{EntityScratch, KnownEntities, Viewer};
 use super::lane_rows::{LaneRows, send_encoded};
-use super::published::{EncodedMessage, OwnState, SimpleEvents, SimpleState};
-use super::rows::PlainPacket;
+use super::own_states::{OwnState, SentOwnState};
+use super::published::{EncodedMessage, SimpleEvents, SimpleState};
 use super::simple_game::{OutgoingEvent, Simple, SimpleGame};
 use super::table_check::OWN_STATE_PACKET;
 use crate::game::command_acks::has_command_acks;
@@ -68,7 +68,7 @@ struct SentRows {
     /// The versions of the state rows that the client has. 0 for none.
     versions: Vec<u64>,
     /// The values of the last `own_state` packet.
-    own: Option<Arc<OwnState>>,
+    own: Option<SentOwnState>,
     /// The rows that the client receives by datagram.
     lane: LaneRows,
     entities: KnownEntities,
@@ -166,16 +166,14 @@ impl SentRows {
                 send_row(row.packet(), &row.encoded(newest.tick, dialect), dialect, messages);
             }
         }
-        let own = body
-            .filter(|_| outcome == StateOutcome::Written)
-            .and_then(|body| own.binary_search_by_key(&body, |own| own.player).ok().map(|at| &own[at]));
-        let plain = newest.state.own_packet(dialect);
+        let due_body = body.filter(|_| outcome == StateOutcome::Written);
+        let own = due_body.and_then(|body| own.of(body, dialect));
         if let Some(lane) = lane {
-            let own = own.map(|own| (own, (*plain).as_ref()));
             self.lane.write((lane, newest.tick), rows, own, dialect, &mut messages.datagram_writer(dialect));
-        } else if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
-            self.own = Some(Arc::clone(own));
-            send_own_state((own, (*plain).as_ref()), newest.tick, dialect, messages);
+        } else if let Some(own) = own
+            && own.store(&mut self.own)
+        {
+            send_own_state(own, newest.tick, dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| outcome == StateOutcome::Written) {
             match lane {
@@ -226,15 +224,10 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
 }
 
 /// Queues `own_state` in the lane `latest`, or reports the rule that its values violate.
-fn send_own_state(
-    (own, plain): (&OwnState, Option<&PlainPacket>),
-    tick: u32,
-    dialect: &Dialect,
-    messages: &mut Messages,
-) {
+fn send_own_state(own: OwnState<'_>, tick: u32, dialect: &Dialect, messages: &mut Messages) {
     let mut encoded = Ok(());
     messages.writer(dialect, Lane::Latest).send_encoded(OWN_STATE_PACKET, |dialect, out| {
-        encoded = own.encode_to(tick, plain, dialect, out);
+        encoded = own.encode_to(tick, dialect, out);
         encoded.is_ok()
     });
     if let Err(why) = encoded {
@@ -282,10 +275,9 @@ mod tests {
             state: Arc::new(SimpleState {
                 entities: None,
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
-                players: vec![(PlayerId(2), "Ann".into())],
+                players: vec![(PlayerId(2), "Ann".into())].into(),
                 scores: Vec::new(),
-                own: Vec::new(),
-                own_packet: OnceLock::new(),
+                own: Arc::default(),
                 rows: vec![StateRow { values: Arc::new(state), version, encoded: OnceLock::new() }],
             }),
         }

@@ -14,6 +14,7 @@ use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
 use crate::game::records::Records;
 use crate::game::simple::SimpleGame;
 use crate::game::simple::encode_once::encode_once;
+use crate::game::simple::recycled::Recycled;
 use crate::packet::Dialect;
 
 /// The entities of a game at one update, shared by the views of all clients.
@@ -284,11 +285,9 @@ impl EncodedList {
 pub struct FrameBuilder {
     number: u32,
     layouts: LayoutCache,
-    /// The lists of the last frame, and its tick.
-    last: Option<(Arc<Vec<EntityValues>>, u32)>,
-    /// The lists of the frames before, newest first. The next frame takes the memory of the oldest,
-    /// because by then nothing reads them, unless a worker is late.
-    earlier: [Option<Arc<Vec<EntityValues>>>; 2],
+    lists: Recycled<Vec<EntityValues>>,
+    /// The tick of the last frame.
+    last_tick: u32,
 }
 
 impl FrameBuilder {
@@ -302,9 +301,8 @@ impl FrameBuilder {
             return None;
         }
         self.number += 1;
-        let previous = self.last.take().map(|(lists, last)| (lists, tick.saturating_sub(last)));
-        let [newest, oldest] = &mut self.earlier;
-        *oldest = std::mem::replace(newest, previous.as_ref().map(|(lists, _)| Arc::clone(lists)));
+        let ticks = tick.saturating_sub(std::mem::replace(&mut self.last_tick, tick));
+        let previous = self.lists.newest().map(|lists| (Arc::clone(lists), ticks));
         for (at, list) in lists.iter_mut().enumerate() {
             list.sort();
             let (previous, ticks) =
@@ -312,8 +310,7 @@ impl FrameBuilder {
             list.compare(previous, ticks, self.number);
         }
         let indexes = lists.iter().map(|_| ListIndex::default()).collect();
-        let lists = Arc::new(lists);
-        self.last = Some((Arc::clone(&lists), tick));
+        let lists = self.lists.push(lists);
         Some(EntityFrame {
             number: self.number,
             tick,
@@ -329,10 +326,9 @@ impl FrameBuilder {
     /// Returns the lists of the last frame without entities. A list keeps its index, also while it
     /// is empty, and usually its size.
     fn empty_lists(&mut self) -> Vec<EntityValues> {
-        let oldest = self.earlier[1].take().and_then(|lists| Arc::try_unwrap(lists).ok());
-        let mut lists = oldest.unwrap_or_default();
+        let mut lists = self.lists.take_oldest();
         lists.iter_mut().for_each(EntityValues::clear);
-        let known = self.last.iter().flat_map(|(lists, _)| lists.iter());
+        let known = self.lists.newest().into_iter().flat_map(|lists| lists.iter());
         lists.extend(known.skip(lists.len()).map(EntityValues::empty_like).collect::<Vec<_>>());
         lists
     }

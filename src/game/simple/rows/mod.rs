@@ -5,7 +5,7 @@ mod row_values;
 mod table_scan;
 
 pub use field_value::{ActionField, FieldValue, ReceivedField, RowField};
-pub use row_values::{PlainPacket, ReceivedRow, Row, RowError, RowValues, StateRows};
+pub use row_values::{PlainPacket, ReceivedRow, Row, RowError, RowRef, RowValues, StateRows};
 pub use table_scan::{has_argument, has_entity_lists, has_packet};
 
 use crate::packet::DecodedPacket;

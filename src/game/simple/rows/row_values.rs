@@ -1,6 +1,5 @@
 //! The values of one packet.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use rmpv::Value;
@@ -114,16 +113,31 @@ impl RowValues {
     /// The table lacks the packet or an argument, or a value does not fit its argument.
     pub fn encode(&self, dialect: &Dialect, server: &[(&str, i64)]) -> Result<Vec<u8>, RowError> {
         let mut message = Vec::with_capacity(INTEGER_BYTES * (1 + server.len() + self.values.len()));
-        self.encode_to(dialect, server, &mut message)?;
+        self.borrowed().encode_to(dialect, server, &mut message)?;
         Ok(message)
     }
 
+    /// Returns the same values, borrowed.
+    pub(in super::super) fn borrowed(&self) -> RowRef<'_> {
+        RowRef { packet: self.packet, fields: self.fields, values: &self.values }
+    }
+}
+
+/// The values of one packet, which another one has.
+#[derive(Debug, Clone, Copy)]
+pub struct RowRef<'a> {
+    pub packet: &'static str,
+    pub fields: &'static [&'static str],
+    pub values: &'a [FieldValue],
+}
+
+impl RowRef<'_> {
     /// Appends the packet that [`RowValues::encode`] returns. Appends nothing after an error.
     ///
     /// # Errors
     /// As [`RowValues::encode`].
-    pub(in super::super) fn encode_to(
-        &self,
+    pub fn encode_to(
+        self,
         dialect: &Dialect,
         server: &[(&str, i64)],
         out: &mut Vec<u8>,
@@ -139,7 +153,7 @@ impl RowValues {
         if let Some(argument) = self.fields.iter().find(is_unknown) {
             return Err(RowError::UnknownArgument { packet, argument });
         }
-        let value = |argument| self.value_of(argument, server).as_deref().map_or(Value::Nil, Value::from);
+        let value = |argument| self.value_of(argument, server).unwrap_or(Value::Nil);
         let values: Vec<Value> = row.arguments.iter().map(value).collect();
         let message = dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)?;
         out.extend_from_slice(&message);
@@ -147,11 +161,12 @@ impl RowValues {
     }
 
     /// Returns the value of an argument: the server's, or the field of this name.
-    fn value_of(&self, argument: &Argument, server: &[(&str, i64)]) -> Option<Cow<'_, FieldValue>> {
+    fn value_of(self, argument: &Argument, server: &[(&str, i64)]) -> Option<Value> {
         match server.iter().find(|(name, _)| *name == argument.name) {
-            Some((_, value)) => Some(Cow::Owned(FieldValue::Int(*value))),
+            Some((_, number)) => Some(Value::from(*number)),
             None => {
-                self.iter().find(|(field, _)| *field == argument.name).map(|(_, value)| Cow::Borrowed(value))
+                let field = self.fields.iter().position(|field| *field == argument.name)?;
+                self.values.get(field).map(Value::from)
             }
         }
     }
@@ -186,8 +201,8 @@ enum PlainType {
 impl PlainPacket {
     /// Returns the encoding of packets with the fields of `row` and the names in `server`. `None`
     /// if an argument has another type or no value, or if a field has no argument.
-    pub fn new(row: &RowValues, server: &[(&str, i64)], dialect: &Dialect) -> Option<PlainPacket> {
-        let RowValues { packet, fields, .. } = *row;
+    pub fn new(row: RowRef<'_>, server: &[(&str, i64)], dialect: &Dialect) -> Option<PlainPacket> {
+        let RowRef { packet, fields, .. } = row;
         let arguments = &dialect.row(Direction::ToClient, packet)?.arguments;
         let (prefix, _) = dialect.prefix(Direction::ToClient, packet)?;
         let mut head = prefix.to_vec();
@@ -211,7 +226,7 @@ impl PlainPacket {
 
     /// Appends a packet. Returns false, and appends nothing, if the row has other fields, or if a
     /// value has another type or does not fit.
-    pub fn append(&self, row: &RowValues, server: &[(&str, i64)], out: &mut Vec<u8>) -> bool {
+    pub fn append(&self, row: RowRef<'_>, server: &[(&str, i64)], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(&self.head);
         let is_written = std::ptr::eq(self.fields, row.fields)
