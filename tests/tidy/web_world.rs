@@ -16,7 +16,7 @@ const TAB: Built = Built {
     name: "src/web/wasm/tickwire.wasm",
     script: "scripts/build-wasm.sh",
     sources: &["src"],
-    most_bytes: 2600 * 1024,
+    most_bytes: 2608 * 1024,
 };
 /// The same package without the server, beside it: the most bytes that the page of a server loads for it.
 const PREDICT: (&str, usize) = ("src/web/wasm/prediction.wasm", 448 * 1024);

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use tickwire_sim::PlayerId;
 
-use super::SimpleGame;
 use super::encode_once::encode_once;
 use super::rows::{FieldValue, PlainPacket, RowError, RowRef};
+use super::simple_game::SimpleGame;
 use super::world::SimpleWorld;
 use crate::packet::Dialect;
 

@@ -1,7 +1,6 @@
 //! The published state and events of a simple game.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
@@ -85,12 +84,16 @@ impl SimpleEvents {
         game: &S,
         players: &[PlayerEntry],
     ) -> SimpleEvents {
-        let mut sights: BTreeMap<&str, Sights> = BTreeMap::new();
+        // Of the packets so far, which are few.
+        let mut found: Vec<(&str, Sights)> = Vec::new();
         let viewers = events.iter().map(|event| match event.audience {
             Audience::Sight(info) => {
                 let packet = event.row.packet();
-                let sights = sights.entry(packet).or_insert_with(|| find_sights(game, players, packet));
-                Some(EventViewers::new(game, sights, EntityRef { packet, id: None, info }))
+                let at = found.iter().position(|(other, _)| *other == packet).unwrap_or_else(|| {
+                    found.push((packet, find_sights(game, players, packet)));
+                    found.len() - 1
+                });
+                Some(EventViewers::new(game, &found[at].1, EntityRef { packet, id: None, info }))
             }
             Audience::All | Audience::Player(_) => None,
         });
