@@ -3,6 +3,8 @@
 mod field_value;
 mod row_values;
 mod table_scan;
+#[cfg(test)]
+mod tests;
 
 pub use field_value::{ActionField, FieldValue, ReceivedField, RowField};
 pub use row_values::{PlainPacket, ReceivedRow, Row, RowError, RowRef, RowValues, StateRows};
