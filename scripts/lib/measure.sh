@@ -11,8 +11,8 @@
 # again for the examples. With TICKWIRE_BUILT the caller has built `release`, because it limits the time of the script.
 [[ -z ${TICKWIRE_BUILT:-} ]] || profile=release
 profile=${profile:-release}
-[[ -n ${TICKWIRE_BUILT:-} ]] ||
-    cargo build --profile "$profile" --quiet --bin tickwire ${with_examples[@]+"${with_examples[@]/#/--example=}"}
+targets=(--bin tickwire ${with_examples[@]+"${with_examples[@]/#/--example=}"})
+[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build --profile "$profile" --quiet "${targets[@]}"
 tickwire=${CARGO_TARGET_DIR:-target}/$profile/tickwire
 examples=$(dirname "$tickwire")/examples
 work=$(mktemp -d)

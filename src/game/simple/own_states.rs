@@ -48,7 +48,7 @@ pub struct SentOwnState {
 }
 
 impl OwnStates {
-    /// Replaces the states by those of this world. There are none in a game without prediction.
+    /// Replaces the states by the ones in a world. A game without prediction has none.
     pub fn write<S: SimpleGame>(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) {
         self.commands.clear();
         self.values.clear();

@@ -1,4 +1,4 @@
-//! Memory of values that a room publishes anew at each update.
+//! Memory of values that a room publishes at each update.
 
 use std::sync::Arc;
 

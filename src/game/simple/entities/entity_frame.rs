@@ -356,7 +356,7 @@ mod tests {
         }
         let is_reused = |at: usize| frames[at].1 == frames[at - 3].1;
         let fresh: Vec<usize> = (6..24).filter(|at| !is_reused(*at)).collect();
-        // Whoever holds a frame holds the lists of the one before, too.
+        // A frame has the lists of the frame before, too.
         assert_eq!(fresh, [13, 14]);
     }
 }

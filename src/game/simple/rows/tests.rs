@@ -32,9 +32,9 @@ fn a_plain_packet_has_the_bytes_of_the_table_and_refuses_other_values() {
     }
     let text = RowValues::new("own_state", FIELDS, vec![FieldValue::Nil; 3]);
     assert!(!plain.append(text.borrowed(), &server(1), &mut Vec::new()));
-    let said = RowValues::new("said", &["player", "text"], vec![FieldValue::Int(1), FieldValue::Nil]);
-    assert!(PlainPacket::new(said.borrowed(), &[], &dialect).is_none(), "a text");
-    assert!(!plain.append(said.borrowed(), &server(1), &mut Vec::new()), "other fields");
+    let text_row = RowValues::new("chat", &["player", "text"], vec![FieldValue::Int(1), FieldValue::Nil]);
+    assert!(PlainPacket::new(text_row.borrowed(), &[], &dialect).is_none(), "a text");
+    assert!(!plain.append(text_row.borrowed(), &server(1), &mut Vec::new()), "other fields");
     assert!(PlainPacket::new(row([0; 3]).borrowed(), &[], &dialect).is_none(), "the tick has no value");
     let extra = RowValues::new("own_state", &["x", "gold", "is_asleep", "y"], vec![FieldValue::Int(0); 4]);
     assert!(PlainPacket::new(extra.borrowed(), &server(1), &dialect).is_none(), "y has no argument");
