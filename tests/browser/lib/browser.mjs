@@ -94,8 +94,8 @@ export class Complaints {
   console(who, message) {
     if (!['error', 'warning'].includes(message.type())) return;
     const text = message.text();
-    // The page asks whether the server is there before it opens a WebSocket.
-    if (this.outage && (/^no connection: /.test(text) || ASKED.test(message.location().url) && this.expected.test(text))) return;
+    // Before the page opens a WebSocket, it requests the state of the server, the tables and the rules.
+    if (this.outage && (/^(no connection|tickwire: no packet tables): /.test(text) || ASKED.test(message.location().url) && this.expected.test(text))) return;
     if (this.outage && /^WebSocket connection to '.*\/play[^']*' failed: /.test(text) && this.expected.test(text)) this.refused += 1;
     else this.list.push(`${who}: console ${message.type()}: ${text}`);
   }

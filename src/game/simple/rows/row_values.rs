@@ -123,7 +123,7 @@ impl RowValues {
     }
 }
 
-/// The values of one packet, which another one has.
+/// The borrowed values of one packet.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRef<'a> {
     pub packet: &'static str,
