@@ -51,9 +51,9 @@ struct ChangeRecords {
 }
 
 impl ChangeRecords {
-    /// Starts a packet with this number of lists.
+    /// Starts a packet with this number of lists. The others stay empty, and keep their memory.
     fn begin(&mut self, lists: usize) {
-        self.lists.resize_with(lists, RecordList::default);
+        self.lists.resize_with(self.lists.len().max(lists), RecordList::default);
         self.lists.iter_mut().for_each(RecordList::clear);
         self.last_ids.clear();
         self.last_ids.resize(lists, 0);
