@@ -84,7 +84,7 @@ impl SimpleEvents {
         game: &S,
         players: &[PlayerEntry],
     ) -> SimpleEvents {
-        // Of the packets so far, which are few.
+        // A list, because a tick has events of few packets.
         let mut found: Vec<(&str, Sights)> = Vec::new();
         let viewers = events.iter().map(|event| match event.audience {
             Audience::Sight(info) => {
